@@ -1,0 +1,135 @@
+"""Bodies of message entries and their JSON text, and the entry itself."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from app.entries import lossless
+from app.entries.parts import Blob, Part, part_from_json, part_to_json
+
+
+class Status(StrEnum):
+    """How an answer ended."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Body of `user_message`, `agent_message` and `system_message`."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Body of `assistant_message`. `stop_reason` is neutral (`finished`, `tool_calls`, `length`, `refused`, …) or None where it never came."""
+
+    parts: tuple[Part, ...]
+    status: Status = Status.COMPLETED
+    model: str | None = None
+    stop_reason: str | None = None
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """Body of `tool_result`."""
+
+    tool_call_id: str
+    parts: tuple[Part, ...]
+    name: str | None = None
+    is_error: bool = False
+
+
+Body = Message | Answer | ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One immutable fact of a session's ledger.
+
+    `turn` is the Turn's number or None; `message_index` counts message entries from 0 and is None for others; `payload` is
+    the body's JSON text, None once erased; `attributes` JSON text or None; `at` the original time of an import; `blobs`
+    the digests that the payload names.
+    """
+
+    seq: int
+    kind: str
+    version: int
+    turn: int | None
+    message_index: int | None
+    agent: str | None
+    invocation: int
+    tokens: int
+    hidden: bool
+    include_in_context: bool
+    attributes: str | None
+    payload: str | None
+    payload_digest: bytes
+    digest: bytes
+    at: datetime | None
+    recorded_at: datetime
+    blobs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """An entry that is about to be appended; the database allots seq, message_index, salt and digests."""
+
+    kind: str
+    payload: str
+    turn: int | None = None
+    agent: str | None = None
+    invocation: int = 0
+    tokens: int = 0
+    hidden: bool = False
+    include_in_context: bool = True
+    attributes: str | None = None
+    at: datetime | None = None
+    line: str | None = None
+    blobs: tuple[str, ...] = ()
+
+
+def decode_parts(values: list[Any]) -> tuple[Part, ...]:
+    """The parts of a body's JSON list, in order."""
+    return tuple([part_from_json(value) for value in values])
+
+
+def decode(kind: str, payload: str) -> Body:
+    """The body of a message entry. Raises `ValueError` or `KeyError` for a payload that is not of that kind."""
+    value = lossless.read(payload)
+    parts = decode_parts(value["parts"])
+    if kind == "assistant_message":
+        return Answer(parts, Status(value["status"]), value.get("model"), value.get("stop_reason"), value.get("call_id"))
+    if kind == "tool_result":
+        return ToolResult(value["tool_call_id"], parts, value.get("name"), value.get("is_error", False))
+    return Message(parts)
+
+
+def encode(body: Body) -> str:
+    """The JSON text under which a body is stored."""
+    parts = [part_to_json(part) for part in body.parts]
+    match body:
+        case Answer():
+            return lossless.dumps(
+                {"parts": parts, "status": str(body.status), "model": body.model, "stop_reason": body.stop_reason, "call_id": body.call_id}
+            )
+        case ToolResult():
+            return lossless.dumps({"tool_call_id": body.tool_call_id, "name": body.name, "parts": parts, "is_error": body.is_error})
+        case Message():
+            return lossless.dumps({"parts": parts})
+
+
+def with_parts(body: Body, parts: tuple[Part, ...]) -> Body:
+    """The same body with other parts."""
+    return replace(body, parts=parts)
+
+
+def blobs_of(body: Body) -> tuple[Blob, ...]:
+    """The blobs that a body's parts name, in order."""
+    return tuple(blob for part in body.parts if (blob := getattr(part, "blob", None)) is not None)
