@@ -6,7 +6,7 @@ reads all of them, and a number that would be respelled is kept as the text it w
 
 import json
 import re
-from typing import Any
+from typing import Any, Self
 
 import orjson
 
@@ -28,7 +28,7 @@ class Number(float):
 
     text: str
 
-    def __new__(cls, text: str) -> "Number":
+    def __new__(cls, text: str) -> Self:
         number = super().__new__(cls, text)
         number.text = text
         return number
