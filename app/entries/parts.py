@@ -67,6 +67,7 @@ class Opaque:
     producer: str
     block: str
     preview: str = ""
+    blob: Blob | None = None
 
 
 Part = Text | Media | Reasoning | ToolCall | Opaque
@@ -99,7 +100,7 @@ def part_from_json(value: Mapping[str, Any]) -> Part:
     if kind == "image" or kind == "file":
         return Media(kind, _blob(value.get("blob")), value.get("url"), value.get("filename"))
     if kind == "opaque":
-        return Opaque(value["format"], value["producer"], value["block"], value.get("preview", ""))
+        return Opaque(value["format"], value["producer"], value.get("block", ""), value.get("preview", ""), _blob(value.get("blob")))
     raise ValueError("unknown part type")
 
 
@@ -120,8 +121,9 @@ def part_to_json(part: Part) -> dict[str, Any]:
             found = {"type": "tool_call", "tool_call_id": part.tool_call_id, "name": part.name}
             found |= {"arguments": part.arguments} if part.blob is None else {"blob": _blob_json(part.blob)}
             return found | _given(provider_id=part.provider_id, opaque=part.opaque)
-        case Opaque(format, producer, block, preview):
-            return {"type": "opaque", "format": format, "producer": producer, "block": block, "preview": preview}
+        case Opaque():
+            found = {"type": "opaque", "format": part.format, "producer": part.producer, "preview": part.preview}
+            return found | ({"block": part.block} if part.blob is None else {"blob": _blob_json(part.blob)})
 
 
 def _given(**values: Any) -> dict[str, Any]:

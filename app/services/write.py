@@ -1,0 +1,170 @@
+"""The one way in: long texts and media become blobs, tokens are counted, bodies are encoded, everything is appended at once."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+from app.config.limits import PAYLOAD_INLINE_BYTES_MAX, TEXT_INLINE_BYTES_MAX, TOKENS_ON_LOOP_CHARS_MAX
+from app.entries.messages import Body, NewEntry, blobs_of, encode, with_parts
+from app.entries.parts import Blob, Opaque, Part, Reasoning, Text, ToolCall
+from app.storage.ledger import Ledger
+from app.storage.types import Append, Appended, NewBlob
+
+TEXT_MEDIA_TYPE = "text/plain;charset=utf-8"
+THIS_TURN = -1
+"""Stands in `Draft.turn` for the turn that the same append opens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry as a caller means it: `body` is a message body, or the JSON text of any other kind's."""
+
+    kind: str
+    body: Body | str
+    turn: int | None = None
+    hidden: bool = False
+    include_in_context: bool = True
+    attributes: str | None = None
+    at: datetime | None = None
+    agent: str | None = None
+    invocation: int = 0
+    line: str | None = None
+    media: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
+    """Bytes of blobs that the body names and that are not stored yet: digest → (media type, bytes)."""
+
+
+def blob_digest(content: bytes) -> str:
+    """The name of a blob: `sha256:<hex>` of its bytes."""
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def blob_text(content: bytes) -> str:
+    """The text that a text blob holds; lone surrogates come back as they went in."""
+    return content.decode("utf-8", "surrogatepass")
+
+
+class Writer:
+    """Turns drafts into entries and appends them. `count` gives the tokens of a text."""
+
+    def __init__(self, ledger: Ledger, count: Callable[[str], int]) -> None:
+        self._ledger = ledger
+        self._count = count
+
+    async def append(self, tenant: UUID, session: UUID, drafts: Sequence[Draft], append: Append) -> Appended:
+        """Appends the drafts with everything else that `append` names, in one statement. Raises what `Ledger.append` raises."""
+        entries, blobs = await self.prepare(drafts)
+        return await self._ledger.append(tenant, session, replace(append, entries=entries, blobs=(*append.blobs, *blobs)))
+
+    async def prepare(self, drafts: Sequence[Draft]) -> tuple[tuple[NewEntry, ...], tuple[NewBlob, ...]]:
+        """The entries and blobs of some drafts. Long texts are counted off the event loop."""
+        if sum(_chars(draft) for draft in drafts) > TOKENS_ON_LOOP_CHARS_MAX:
+            return await asyncio.to_thread(self._prepare, drafts)
+        return self._prepare(drafts)
+
+    def _prepare(self, drafts: Sequence[Draft]) -> tuple[tuple[NewEntry, ...], tuple[NewBlob, ...]]:
+        blobs: dict[str, NewBlob] = {}
+        return tuple([self._entry(draft, blobs) for draft in drafts]), tuple(blobs.values())
+
+    def _entry(self, draft: Draft, blobs: dict[str, NewBlob]) -> NewEntry:
+        if isinstance(draft.body, str):
+            payload, named, tokens = draft.body, (), 0
+        else:
+            tokens = sum(self._count(text) for text in spoken(draft.body.parts))
+            body, payload = _fitted(draft.body, blobs)
+            named = tuple(blob.digest for blob in blobs_of(body))
+            for digest, (media_type, content) in draft.media.items():
+                blobs[digest] = NewBlob(digest, media_type, content)
+        return NewEntry(
+            kind=draft.kind,
+            payload=payload,
+            turn=draft.turn,
+            agent=draft.agent,
+            invocation=draft.invocation,
+            tokens=tokens,
+            hidden=draft.hidden,
+            include_in_context=draft.include_in_context,
+            attributes=draft.attributes,
+            at=draft.at,
+            line=draft.line,
+            blobs=named,
+        )
+
+
+def spoken(parts: Sequence[Part]) -> list[str]:
+    """The texts of a message that a model would read; media and providers' own blocks have none."""
+    found: list[str] = []
+    for part in parts:
+        match part:
+            case Text(text) | Reasoning(text):
+                found.append(text)
+            case ToolCall():
+                found += (part.name, part.arguments)
+            case _:
+                pass
+    return found
+
+
+def _chars(draft: Draft) -> int:
+    return 0 if isinstance(draft.body, str) else sum(map(len, spoken(draft.body.parts)))
+
+
+def _long_text(part: Part) -> str:
+    """The text of a part that may be moved to a blob; empty where there is none."""
+    match part:
+        case Text(text, None) | Reasoning(text=text, blob=None):
+            return text
+        case ToolCall(blob=None):
+            return part.arguments
+        case Opaque(blob=None):
+            return part.block
+        case _:
+            return ""
+
+
+def _in_blob(part: Part, blobs: dict[str, NewBlob]) -> Part:
+    content = _long_text(part).encode("utf-8", "surrogatepass")
+    blob = Blob(blob_digest(content), TEXT_MEDIA_TYPE, len(content))
+    blobs[blob.digest] = NewBlob(blob.digest, TEXT_MEDIA_TYPE, content)
+    match part:
+        case Text() | Reasoning():
+            return replace(part, text="", blob=blob)
+        case ToolCall():
+            return replace(part, arguments="", blob=blob)
+        case Opaque():
+            return replace(part, block="", blob=blob)
+        case _:
+            return part
+
+
+def _fitted(body: Body, blobs: dict[str, NewBlob]) -> tuple[Body, str]:
+    """The body with each long text in a blob, and its largest texts too until the payload is small enough."""
+    sizes = [len(_long_text(part).encode("utf-8", "surrogatepass")) for part in body.parts]
+    parts = [_in_blob(part, blobs) if size > TEXT_INLINE_BYTES_MAX else part for part, size in zip(body.parts, sizes, strict=True)]
+    fitted = with_parts(body, tuple(parts))
+    payload = encode(fitted)
+    for index in sorted(range(len(parts)), key=lambda at: -sizes[at]):
+        if len(payload) <= PAYLOAD_INLINE_BYTES_MAX // 4 or len(payload.encode()) <= PAYLOAD_INLINE_BYTES_MAX:
+            break
+        if _long_text(parts[index]):
+            parts[index] = _in_blob(parts[index], blobs)
+            fitted = with_parts(body, tuple(parts))
+            payload = encode(fitted)
+    return fitted, payload
+
+
+def loaded(part: Part, texts: Mapping[str, tuple[str, bytes]]) -> Part:
+    """The part with its text put back from the blobs (digest → media type, bytes); media stay references."""
+    match part:
+        case Text(blob=Blob() as blob):
+            return Text(blob_text(texts[blob.digest][1]))
+        case Reasoning(blob=Blob() as blob):
+            return replace(part, text=blob_text(texts[blob.digest][1]), blob=None)
+        case ToolCall(blob=Blob() as blob):
+            return replace(part, arguments=blob_text(texts[blob.digest][1]), blob=None)
+        case Opaque(blob=Blob() as blob):
+            return replace(part, block=blob_text(texts[blob.digest][1]), blob=None)
+        case _:
+            return part
