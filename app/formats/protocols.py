@@ -1,0 +1,159 @@
+"""The directions of a format, as protocols, and what they exchange."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from app.context.draft import NeutralRequest
+from app.entries.deltas import Delta, StreamFailed
+from app.entries.messages import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """Where a piece of the neutral list stands in the body: RFC 6901 `pointer` → message `source`, and `part` of it or None for all of it."""
+
+    pointer: str
+    source: int
+    part: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Something of the neutral request that the wire format cannot say. `what` and `why` are words of a closed set; never content.
+
+    `source` and `part` name a neutral message and its part; None for what belongs to the request as a whole.
+    """
+
+    what: str
+    why: str
+    source: int | None = None
+    part: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A serialised request. `sections[i]` and `tools[i]` are the pointers of system section and tool i."""
+
+    body: bytes
+    pointers: tuple[Pointer, ...]
+    losses: tuple[Loss, ...] = ()
+    sections: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One rule that a body breaks. `detail` names limits and ids of rules, never content."""
+
+    pointer: str
+    code: str
+    detail: str
+
+
+class UpstreamFault(Exception):
+    """A provider refused or failed. `detail` is our own sentence: no prompt text, no secret, no vendor prose.
+
+    code               upstream-error, upstream-auth, upstream-rate-limited or upstream-overflow
+    retryable          whether the same bytes may be sent again
+    retry_after_ms     how long the provider asked to wait; None where it did not say
+    http_status        None where no response came
+    """
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        retryable: bool = False,
+        retry_after_ms: int | None = None,
+        http_status: int | None = None,
+        provider_request_id: str | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.retryable = retryable
+        self.retry_after_ms = retry_after_ms
+        self.http_status = http_status
+        self.provider_request_id = provider_request_id
+
+    def to_delta(self) -> StreamFailed:
+        """The same failure as the last delta of a stream."""
+        return StreamFailed(self.code, self.detail, self.retryable, self.retry_after_ms)
+
+
+class StreamReader(Protocol):
+    """Reads one answer's stream. Bytes may be cut anywhere; after `Finished` or `StreamFailed` nothing more comes out."""
+
+    def feed(self, data: bytes) -> list[Delta]:
+        """The deltas that these bytes complete."""
+
+    def end(self) -> list[Delta]:
+        """The rest, once the connection is closed: `Finished`, or `StreamFailed("stream-truncated")` without a terminal mark."""
+
+
+class StreamWriter(Protocol):
+    """Writes one answer's stream, the inverse of `StreamReader` for everything that the dialect can say."""
+
+    def write(self, delta: Delta) -> bytes:
+        """The frames of one delta; empty where the dialect has no word for it."""
+
+    def end(self) -> bytes:
+        """The terminal frames."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What an import changed or could not keep. `source` names the place (`line 12`, `message 3`), `what` a field, `why` a reason."""
+
+    source: str
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedMessage:
+    """One message of an import. `attributes` is JSON text or None; media bytes lie in the session's `blobs`."""
+
+    kind: str
+    body: Body
+    at: datetime | None = None
+    attributes: str | None = None
+    hidden: bool = False
+    include_in_context: bool = True
+
+
+@dataclass(slots=True)
+class ImportedSession:
+    """One session of a file, in order. `kept` counts source records that became messages, whole or in part; `blobs` digest → (media type, bytes)."""
+
+    title: str | None = None
+    external_id: str | None = None
+    entries: list[ImportedMessage] = field(default_factory=list)
+    kept: int = 0
+    changed: list[Note] = field(default_factory=list)
+    lost: list[Note] = field(default_factory=list)
+    blobs: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+
+
+class UnreadableImport(ValueError):
+    """The file as a whole is not of the format that was named. The message says where and never repeats content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One dialect's directions. `new_reader(producer)` and `new_writer(model, stream_id, created_epoch_seconds)` make one per stream."""
+
+    dialect: str
+    path: str
+    write_request: Callable[[NeutralRequest, Mapping[str, bytes]], Written]
+    new_reader: Callable[[str], StreamReader]
+    new_writer: Callable[[str, str, int], StreamWriter]
+    read_error: Callable[[int, Mapping[str, str], bytes], UpstreamFault]
+    validate: Callable[[Mapping[str, Any]], list[Violation]]
+
+
+Importer = Callable[[Iterable[bytes]], Iterator[ImportedSession]]
+"""Reads a file, given as pieces of bytes cut anywhere. Raises `UnreadableImport`."""

