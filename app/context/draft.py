@@ -1,0 +1,222 @@
+"""The draft: every message of the window, what became of it, and the neutral list in the making.
+
+A renderer or a pass changes it through four verbs alone, `keep`, `drop`, `replace`, `insert`; each records what it did and
+why, so that manifest and source map are read off the finished draft and nobody maintains them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Literal
+
+from app.context.sources import Sources, SourceMessage, Tool
+from app.entries.parts import Part
+from app.models.resolve import Target
+
+Count = Callable[[str], int]
+"""The target's pure token count of a text."""
+
+Role = Literal["user", "assistant", "tool", "agent"]
+
+
+class Disposition(StrEnum):
+    INCLUDED = "included"
+    TRANSFORMED = "transformed"
+    EXCLUDED = "excluded"
+
+
+class Reason(StrEnum):
+    """Why a source is in, changed or out. Closed: the OpenAPI document lists these words."""
+
+    IN_WINDOW = "in_window"
+    RENDERED = "rendered"
+    DECLARED = "declared"
+    EPHEMERAL = "ephemeral"
+    PARTIAL_ANSWER = "partial_answer"  # a stopped answer of which the text alone is kept
+    TOOL_CALL_ID_FITTED = "tool_call_id_fitted"  # the target does not take the id as it is
+    TOOL_CALL_ID_REPEATED = "tool_call_id_repeated"  # another call of the window bears the same id
+    MISSING_TOOL_RESULT = "missing_tool_result"  # a repair stands in for it
+    FAILED_RESPONSE = "failed_response"  # failed, cancelled or interrupted
+    NOT_IN_CONTEXT = "not_in_context"
+    SYSTEM_MESSAGE = "system_message"  # from an import; system text is rebuilt for each call
+    EMPTY_MESSAGE = "empty_message"  # no part at all: no wire format takes it
+    REDACTED = "redacted"
+    NOT_RENDERED = "not_rendered"
+    ORPHAN_TOOL_RESULT = "orphan_tool_result"  # its call is nowhere before it
+    DUPLICATE_TOOL_RESULT = "duplicate_tool_result"
+    LATE_TOOL_RESULT = "late_tool_result"  # the conversation had gone on; a repair stands at the call
+    MASKED = "masked"
+    DISABLED = "disabled"
+    NOT_ENFORCED = "not_enforced"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A message entry of the ledger."""
+
+    seq: int
+    message_index: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "history", "message_index": self.message_index, "seq": self.seq}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRepair:
+    """A request-only stand-in for a missing result; `message_index` is the answer's that made the call, the id the ledger's."""
+
+    message_index: int
+    tool_call_id: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "tool-repair", "message_index": self.message_index, "tool_call_id": self.tool_call_id}
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A message that a renderer made; it is no entry."""
+
+    renderer: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "rendered", "renderer": self.renderer}
+
+
+@dataclass(frozen=True, slots=True)
+class EphemeralOrigin:
+    """A message that is not stored: its position only. `index` counts the ephemeral messages of the call and stays inside."""
+
+    after_seq: int
+    index: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "ephemeral", "after_seq": self.after_seq}
+
+
+Origin = History | ToolRepair | Rendered | EphemeralOrigin
+
+
+@dataclass(frozen=True, slots=True)
+class NeutralMessage:
+    """One message of the neutral list. An `agent` message is presented as user input by every wire format."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    origin: Origin
+    tool_call_id: str | None = None
+    name: str | None = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SystemSection:
+    """System text of one renderer; a wire format folds the sections in order, joined by a blank line."""
+
+    renderer: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NeutralRequest:
+    """What a wire format writes, whole and in order: it drops, merges and reorders nothing.
+
+    `allowed_tools` None: not narrowed. `tool_choice` as in `Overrides`; None where no tool is declared.
+    """
+
+    system: tuple[SystemSection, ...]
+    messages: tuple[NeutralMessage, ...]
+    tools: tuple[Tool, ...]
+    allowed_tools: tuple[str, ...] | None
+    tool_choice: str | None
+    target: Target
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened to a source: what, why, and which pass did it."""
+
+    disposition: Disposition
+    reason: Reason
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The account of one source, a row of the manifest. `source` names it; `reason` is the strongest, `also` holds the rest."""
+
+    source: Mapping[str, Any]
+    disposition: Disposition
+    reason: Reason
+    also: tuple[Reason, ...]
+    by: str
+    tokens_before: int
+    tokens_after: int
+    digest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Something that the target cannot be told. `part` is the position in the message."""
+
+    what: str
+    why: str
+    seq: int | None = None
+    part: int | None = None
+
+
+@dataclass(slots=True)
+class Item:
+    """One message of the draft: a window message, or an inserted one (`source` None). `message` None: it is not sent.
+
+    `steps` is empty until something was decided. Changed by the verbs of `Draft` and by nobody else.
+    """
+
+    origin: Origin
+    message: NeutralMessage | None
+    tokens_before: int
+    tokens: int
+    source: SourceMessage | None = None
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(slots=True)
+class Draft:
+    """`window` holds an item for each message of the sources, in order; `placed` the neutral list in the making."""
+
+    sources: Sources
+    window: list[Item]
+    placed: list[Item] = field(default_factory=list)
+    inserted: list[Item] = field(default_factory=list)
+    system: list[SystemSection] = field(default_factory=list)
+
+    def keep(self, item: Item, step: Step) -> None:
+        """Places a message of the window at the end of the list. Raises `ValueError` for one that was decided to be out."""
+        if item.message is None:
+            raise ValueError("a message that was dropped is not kept")
+        item.steps = (*item.steps, step) if item.steps else (step,)
+        self.placed.append(item)
+
+    def drop(self, item: Item, reason: Reason, by: str) -> None:
+        """Takes a message out of the request; it stays in the account. Raises `ValueError` when it is out already."""
+        if item.message is None:
+            raise ValueError("a message is dropped once")
+        item.message = None
+        item.tokens = 0
+        item.steps = (*item.steps, Step(Disposition.EXCLUDED, reason, by))
+
+    def replace(self, item: Item, reason: Reason, by: str, message: NeutralMessage, tokens: int | None = None) -> None:
+        """Sends another message in its place, of the same origin. `tokens` None: unchanged."""
+        item.message = message if message.origin is item.origin else replace(message, origin=item.origin)
+        item.tokens = item.tokens if tokens is None else tokens
+        item.steps = (*item.steps, Step(Disposition.TRANSFORMED, reason, by))
+
+    def insert(self, at: int, message: NeutralMessage, reason: Reason, by: str, tokens: int) -> None:
+        """Puts a message that is no entry before position `at` of the list."""
+        item = Item(message.origin, message, tokens, tokens, None, (Step(Disposition.INCLUDED, reason, by),))
+        self.placed.insert(at, item)
+        self.inserted.append(item)
+
+    def settle(self) -> None:
+        """Takes what was dropped out of the list, so that the next pass sees the messages that are sent."""
+        self.placed = [item for item in self.placed if item.message is not None]

@@ -1,0 +1,135 @@
+"""What a compile reads: immutable, decoded, and complete. Nothing else reaches a model input.
+
+What-ifs, older heads and replays are no special cases: they are other `Sources`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+from app.entries.messages import Body, Entry
+from app.entries.parts import Part
+from app.models.resolve import Limits, ModelChoice, Target
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+ContinuationReason = Literal["input_received", "tool_completed", "plan_updated", "plan_rejected", "execution_only_recovery"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMessage:
+    """A message entry of the window and its decoded body, long texts loaded (`Text.text` filled in)."""
+
+    entry: Entry
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Ephemeral:
+    """A message of the running turn that is never stored (`persist: false`), or the input of a what-if.
+
+    `after_seq`: the seq of the last entry that stood before it when it was accepted (the head, or an extra message of the
+    same append). None puts it before everything that the running turn stored, or last where no turn runs.
+    `tokens` is counted like an entry's, over its text. `include_in_context` changes nothing: it is in every call that has it.
+    """
+
+    kind: Literal["user_message", "agent_message"]
+    parts: tuple[Part, ...]
+    include_in_context: bool = True
+    tokens: int = 0
+    after_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RendererSpec:
+    """One renderer of an agent's list: which, under which id, and its other keys as the document gives them."""
+
+    renderer: str
+    id: str
+    options: Mapping[str, Any] = EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as declared to a model (`name`, `description`, `parameters`: a JSON Schema) and as the service treats it."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    enabled: bool = True
+    executor: Mapping[str, Any] = MappingProxyType({"kind": "client"})
+    approval: str | Mapping[str, Any] = "never"
+    repeatable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPolicy:
+    """When and how far to compact. `max_tokens` and `keep_recent_tokens` are tokens or None; `trigger_fraction` is of the input limit."""
+
+    max_tokens: int | None = None
+    keep_recent_tokens: int | None = None
+    trigger_fraction: float = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRevision:
+    """One immutable revision of an agent. `document` is the normalised document, `digest` names it (`sha256:<hex>`)."""
+
+    name: str
+    revision: int
+    model: ModelChoice
+    limits: Limits
+    renderers: tuple[RendererSpec, ...]
+    tools: tuple[Tool, ...]
+    state_schema: Mapping[str, Any] | None
+    compaction: CompactionPolicy
+    turn_max_steps: int
+    partial_answers: Literal["omit", "text"]
+    document: Mapping[str, Any]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What one turn changes. `model` is already part of the `Target`; it stands here for the record.
+
+    `tool_choice`: `auto`, `none`, `required`, the name of one tool, or None for no word on it.
+    """
+
+    model: Mapping[str, Any] | None = None
+    tool_choice: str | None = None
+    masked_tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """Why the call is made and which entry caused it. It grants nothing; it is told to a model only where a plan is enabled."""
+
+    reason: ContinuationReason
+    receipt_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Everything that one compile depends on, pinned at `head_seq`.
+
+    `messages`: the message entries of the current line, oldest first. `history_message_count`: all message entries of the
+    session's ledger at the head, failed answers and left lines included (S2-17); every `message_index` is below it.
+    `window_from_seq`: where the line begins. `state_seq`: the entry that set the state, None where none did.
+    `running_turn`: the number of the turn that runs or waits for results, None for an idle session.
+    """
+
+    session_id: str
+    head_seq: int
+    history_message_count: int
+    window_from_seq: int
+    agent: AgentRevision
+    target: Target
+    messages: tuple[SourceMessage, ...]
+    state: Mapping[str, Any] = EMPTY
+    state_seq: int | None = None
+    running_turn: int | None = None
+    ephemeral: tuple[Ephemeral, ...] = ()
+    overrides: Overrides = Overrides()
+    continuation: Continuation | None = None
