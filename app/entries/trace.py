@@ -4,7 +4,7 @@ No prompt text, no secret and no argument of a tool ever stands in them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self
 
@@ -237,9 +237,9 @@ def decode_trace(kind: str, payload: str) -> TraceBody:
 
 
 def _fields(body: Any) -> dict[str, Any]:
-    return {name: getattr(body, name) for name in body.__dataclass_fields__}
+    return {field.name: getattr(body, field.name) for field in fields(body)}
 
 
 def _known(cls: Any, value: Mapping[str, Any]) -> dict[str, Any]:
     """The keys that this build knows; a newer build of the same version may have added others."""
-    return {name: value[name] for name in cls.__dataclass_fields__ if name in value}
+    return {field.name: value[field.name] for field in fields(cls) if field.name in value}

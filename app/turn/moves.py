@@ -22,7 +22,7 @@ from typing import Literal
 from app.entries.parts import Media, Text, ToolCall
 from app.entries.trace import CutReason, TurnError, TurnStatus
 from app.turn.admission import Rejection, acted_on, admit, rejection
-from app.turn.life import LEASE_LOST, CallLife, Cut, Life, ToolLife, read_life
+from app.turn.life import CallLife, Cut, Life, ToolLife, read_life
 
 __all__ = ["Await", "Call", "Close", "Done", "Life", "Mend", "Move", "Pending", "Refuse", "Run", "Settle", "next_move", "read_life"]
 
