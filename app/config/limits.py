@@ -1,0 +1,162 @@
+"""What bounds bodies, lists, loops, queues and waits. The README's table of limits is made from this file; units stand last in the names."""
+
+from typing import Final
+
+BODY_BYTES_MAX: Final = 32 * 2**20
+"""One request body."""
+
+ENTRIES_PER_APPEND_MAX: Final = 256
+"""Entries in one append."""
+
+BLOB_BYTES_MAX: Final = 20 * 2**20
+"""One blob."""
+
+ATTRIBUTES_BYTES_MAX: Final = 64 * 2**10
+"""The attributes of one entry, as JSON."""
+
+STATE_BYTES_MAX: Final = 64 * 2**10
+"""The state of one session, as JSON."""
+
+METADATA_BYTES_MAX: Final = 16 * 2**10
+"""The metadata of one session, as JSON."""
+
+JSON_DEPTH_MAX: Final = 64
+"""Nesting of a JSON body."""
+
+NUMBER_CHARS_MAX: Final = 4_300
+"""Digits of one JSON number; longer ones would take quadratic time to read."""
+
+SCHEMA_BYTES_MAX: Final = 64 * 2**10
+"""One JSON Schema that a client sends (tool parameters, state schema); references in it are local."""
+
+FAULTS_MAX: Final = 100
+"""Faults listed in one answer to an invalid request."""
+
+TEXT_INLINE_BYTES_MAX: Final = 32 * 2**10
+"""A text kept inside its entry; longer ones are blobs."""
+
+PAYLOAD_INLINE_BYTES_MAX: Final = 60 * 2**10
+"""The payload of one entry; above it the largest texts move to blobs."""
+
+LIST_LIMIT_MAX: Final = 1_000
+"""Rows in one page of a list."""
+
+LIST_LIMIT_DEFAULT: Final = 100
+"""Rows in one page of a list when the client does not say."""
+
+WINDOW_MESSAGES_MAX: Final = 100_000
+"""Messages of one window; a longer one is an error, never cut."""
+
+WINDOW_PAGE_ENTRIES: Final = 1_000
+"""Entries read at once when a long window or export is paged."""
+
+IDENTIFIER_CHARS_MAX: Final = 255
+"""An external id, a user, an idempotency key, a request id."""
+
+TITLE_CHARS_MAX: Final = 500
+"""The title of a session."""
+
+AGENT_BYTES_MAX: Final = 1 * 2**20
+"""One agent document."""
+
+AGENT_NAME_CHARS_MAX: Final = 64
+"""The name of an agent, an upstream or a tool."""
+
+RENDERERS_MAX: Final = 64
+"""Renderers of one agent."""
+
+TOOLS_MAX: Final = 512
+"""Tools of one agent."""
+
+PARTS_PER_MESSAGE_MAX: Final = 1_024
+"""Parts of one message."""
+
+EPHEMERAL_MESSAGES_MAX: Final = 64
+"""Ephemeral messages of one turn."""
+
+STEPS_PER_TURN_MAX: Final = 100
+"""Model calls of one turn, whatever the agent's document asks for."""
+
+STEPS_PER_TURN_DEFAULT: Final = 20
+"""Model calls of one turn when the agent's document does not say."""
+
+MOVES_PER_TURN_MAX: Final = 10_000
+"""Moves of one turn: the loop stops there even if its rules were wrong."""
+
+TOOL_CALLS_PER_ANSWER_MAX: Final = 128
+"""Tool calls in one answer of a model."""
+
+TOOL_ARGUMENTS_BYTES_MAX: Final = 1 * 2**20
+"""The arguments of one tool call."""
+
+FRAME_BYTES_MAX: Final = 8 * 2**20
+"""One event of an upstream's stream."""
+
+ANSWER_BYTES_MAX: Final = 64 * 2**20
+"""All that one upstream answer may hold."""
+
+ERROR_BODY_BYTES_MAX: Final = 64 * 2**10
+"""What is read of an upstream's error body."""
+
+HEADER_BYTES_MAX: Final = 32 * 2**10
+"""Headers of one upstream answer."""
+
+HEADERS_PER_UPSTREAM_MAX: Final = 64
+"""Headers that the operator sets for one upstream."""
+
+UPSTREAMS_MAX: Final = 256
+"""Configured upstreams."""
+
+MODELS_PER_UPSTREAM_MAX: Final = 1_024
+"""Models described for one upstream."""
+
+RETRY_AFTER_SECONDS_MAX: Final = 60
+"""A longer Retry-After than this ends the retries at once."""
+
+RETRY_WAIT_SECONDS_MAX: Final = 20
+"""Wait between two attempts when the upstream does not say."""
+
+SCRIPT_STEPS_MAX: Final = 1_000
+"""Steps of one script of the built-in upstream."""
+
+SCRIPT_DELAY_MS_MAX: Final = 60_000
+"""Delay between two pieces of a scripted answer."""
+
+SUBSCRIBERS_PER_TURN_MAX: Final = 256
+"""Clients that follow one turn on one replica."""
+
+STREAM_BUFFER_BYTES_MAX: Final = 1 * 2**20
+"""What waits for one client that reads slowly; beyond it the client is cut off and may resume."""
+
+FLUSH_ROWS_MAX: Final = 2_000
+"""Delta rows written by one statement."""
+
+FLUSH_QUEUE_ROWS_MAX: Final = 100_000
+"""Delta rows that may wait in memory; beyond it reading from upstreams pauses."""
+
+POLL_MS: Final = 250
+"""Between two looks at the delta log when no notification comes."""
+
+CLAIMS_PER_RENEWAL_MAX: Final = 5_000
+"""Claims renewed by one statement."""
+
+RECOVERIES_PER_SWEEP_MAX: Final = 100
+"""Expired claims settled by one sweep."""
+
+PURGE_ROWS_MAX: Final = 10_000
+"""Rows deleted by one purge statement."""
+
+IMPORT_LINE_BYTES_MAX: Final = 32 * 2**20
+"""One line of an imported file."""
+
+IMPORT_SESSIONS_MAX: Final = 10_000
+"""Sessions in one import."""
+
+STATEMENT_SECONDS_MAX: Final = 30
+"""One statement of the database."""
+
+POOL_WAIT_SECONDS_MAX: Final = 10
+"""Wait for a free database connection before the request is refused with 503."""
+
+DATABASE_START_SECONDS_MAX: Final = 60
+"""Wait for the embedded Postgres to accept connections, recovery included."""

@@ -1,0 +1,197 @@
+"""Where models are: operator configuration, never stored, never shown beyond name, dialect and whether a key is present."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+from app.config import limits
+from app.config.faults import ConfigError
+from app.config.parse import Parser, flag, integer, nearest, number, text
+from app.config.secret import Secret
+
+DIALECTS: tuple[str, ...] = ("openai-chat", "openai-responses", "anthropic-messages", "gemini", "bedrock-converse")
+SCRIPTED = "scripted"
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VISIBLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLimits:
+    """What the operator says of a model. Lengths in tokens; `tokenizer` is the name of a tiktoken encoding, or None for a guess."""
+
+    context_window: int
+    max_output_tokens: int
+    tokenizer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Waits for one upstream: until connected, and between two pieces of an answer (the first one included)."""
+
+    connect_seconds: float = 10.0
+    idle_seconds: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """One place that serves models. `base_url` has its version segment and no trailing slash; the built-in `scripted` has none."""
+
+    name: str
+    dialect: str
+    base_url: str | None = None
+    api_key: Secret | None = None
+    headers: Mapping[str, Secret] = field(default_factory=lambda: MappingProxyType({}))
+    allow_private_network: bool = False
+    timeouts: Timeouts = Timeouts()
+    retries_max: int = 2
+    quirks: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    models: Mapping[str, ModelLimits] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def read_upstreams(tables: Mapping[str, Any], environ: Mapping[str, str], timeouts: Timeouts, retries_max: int) -> Mapping[str, Upstream]:
+    """All upstreams of the file's `[upstreams.NAME]` tables, and `scripted`, by name.
+
+    `timeouts` and `retries_max` hold where a table does not say. Raises `ConfigError` with the dotted name of the field, never its value.
+    """
+    if len(tables) > limits.UPSTREAMS_MAX:
+        raise ConfigError(f"upstreams: at most {limits.UPSTREAMS_MAX}")
+    found = {SCRIPTED: Upstream(SCRIPTED, DIALECTS[0], timeouts=timeouts, retries_max=retries_max)}
+    for name, table in tables.items():
+        where = f"upstreams.{name}"
+        if not _NAME.fullmatch(name) or len(name) > limits.AGENT_NAME_CHARS_MAX:
+            raise ConfigError(f"{where}: a name is lower-case letters, digits, '-' and '_', at most {limits.AGENT_NAME_CHARS_MAX}")
+        if name == SCRIPTED:
+            raise ConfigError(f"{where}: this upstream is built in and cannot be configured")
+        found[name] = _read_upstream(where, name, _table(where, table), environ, timeouts, retries_max)
+    return MappingProxyType(found)
+
+
+_KEYS = (
+    "dialect",
+    "base_url",
+    "api_key_env",
+    "headers",
+    "headers_env",
+    "allow_private_network",
+    "connect_timeout_seconds",
+    "idle_timeout_seconds",
+    "retries_max",
+    "quirks",
+    "models",
+)
+
+
+def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Mapping[str, str], timeouts: Timeouts, retries_max: int) -> Upstream:
+    _known(where, table, _KEYS)
+
+    def take(key: str, parse: Parser, default: Any) -> Any:
+        return _take(where, table, key, parse, default)
+
+    dialect = take("dialect", text, None)
+    if dialect not in DIALECTS:
+        raise ConfigError(f"{where}.dialect: one of {', '.join(DIALECTS)}")
+    return Upstream(
+        name=name,
+        dialect=dialect,
+        base_url=_base_url(f"{where}.base_url", take("base_url", text, None)),
+        api_key=_api_key(where, take("api_key_env", text, None), environ),
+        headers=_headers(where, table, environ),
+        allow_private_network=take("allow_private_network", flag, False),
+        timeouts=Timeouts(
+            connect_seconds=take("connect_timeout_seconds", number(0.1, 600), timeouts.connect_seconds),
+            idle_seconds=take("idle_timeout_seconds", number(0.1, 3600), timeouts.idle_seconds),
+        ),
+        retries_max=take("retries_max", integer(0, 10), retries_max),
+        quirks=MappingProxyType(dict(_table(f"{where}.quirks", table.get("quirks", {})))),
+        models=_models(where, _table(f"{where}.models", table.get("models", {}))),
+    )
+
+
+def _base_url(where: str, value: str | None) -> str:
+    if value is None:
+        raise ConfigError(f"{where}: missing; it includes the version segment, for example https://host/v1")
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"{where}: an http or https URL with a host")
+    if parts.username is not None or parts.password is not None:
+        raise ConfigError(f"{where}: no user or password in the URL; use api_key_env or headers_env")
+    if parts.query or parts.fragment or not _VISIBLE.fullmatch(value) or " " in value:
+        raise ConfigError(f"{where}: visible ASCII, without query and fragment")
+    return value.rstrip("/")
+
+
+def _api_key(where: str, variable: str | None, environ: Mapping[str, str]) -> Secret | None:
+    value = environ.get(variable, "") if variable is not None else ""
+    # An upstream whose key is not set yet is listed as such; the service still starts.
+    return _header_value(f"{where}.api_key_env", value) if value else None
+
+
+def _headers(where: str, table: Mapping[str, Any], environ: Mapping[str, str]) -> Mapping[str, Secret]:
+    found: dict[str, Secret] = {}
+    for key in ("headers", "headers_env"):
+        for name, value in _table(f"{where}.{key}", table.get(key, {})).items():
+            field_name = f"{where}.{key}.{name}" if _HEADER.fullmatch(name) else f"{where}.{key}"
+            if not _HEADER.fullmatch(name):
+                raise ConfigError(f"{field_name}: a header's name is made of the letters that RFC 9110 calls token")
+            if not isinstance(value, str):
+                raise ConfigError(f"{field_name}: a text")
+            if key == "headers_env" and value not in environ:
+                raise ConfigError(f"{field_name}: the variable it names is not set")
+            if any(name.lower() == other.lower() for other in found):
+                raise ConfigError(f"{field_name}: given twice")
+            found[name] = _header_value(field_name, environ[value] if key == "headers_env" else value)
+    if len(found) > limits.HEADERS_PER_UPSTREAM_MAX:
+        raise ConfigError(f"{where}.headers: at most {limits.HEADERS_PER_UPSTREAM_MAX}")
+    return MappingProxyType(found)
+
+
+def _header_value(where: str, value: str) -> Secret:
+    """A value that can stand in a header. A line break in it would let a key write headers of its own."""
+    if not _VISIBLE.fullmatch(value):
+        raise ConfigError(f"{where}: visible ASCII without line breaks and without blanks at the ends")
+    return Secret(value)
+
+
+def _models(where: str, tables: Mapping[str, Any]) -> Mapping[str, ModelLimits]:
+    if len(tables) > limits.MODELS_PER_UPSTREAM_MAX:
+        raise ConfigError(f"{where}.models: at most {limits.MODELS_PER_UPSTREAM_MAX}")
+    found = {}
+    for name, value in tables.items():
+        at = f'{where}.models."{name}"'
+        table = _table(at, value)
+        _known(at, table, ("context_window", "max_output_tokens", "tokenizer"))
+        found[name] = ModelLimits(
+            context_window=_take(at, table, "context_window", integer(1, 2**31 - 1), ...),
+            max_output_tokens=_take(at, table, "max_output_tokens", integer(1, 2**31 - 1), ...),
+            tokenizer=_take(at, table, "tokenizer", text, None),
+        )
+    return MappingProxyType(found)
+
+
+def _take(where: str, table: Mapping[str, Any], key: str, parse: Parser, default: Any) -> Any:
+    """The parsed value of a key; `...` as the default means that it has to be there."""
+    if key not in table:
+        if default is ...:
+            raise ConfigError(f"{where}.{key}: missing")
+        return default
+    try:
+        return parse(table[key])
+    except ValueError as error:
+        raise ConfigError(f"{where}.{key}: {error}") from None
+
+
+def _table(where: str, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{where}: a table")
+    return value
+
+
+def _known(where: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in keys:
+            raise ConfigError(f"{where}.{key}: unknown{nearest(key, keys)}")
