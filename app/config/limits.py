@@ -23,6 +23,9 @@ METADATA_BYTES_MAX: Final = 16 * 2**10
 JSON_DEPTH_MAX: Final = 64
 """Nesting of a JSON body."""
 
+JSON_ON_LOOP_BYTES_MAX: Final = 256 * 2**10
+"""JSON that is read on the event loop; a longer body is read beside it."""
+
 NUMBER_CHARS_MAX: Final = 4_300
 """Digits of one JSON number; longer ones would take quadratic time to read."""
 
@@ -89,7 +92,7 @@ TOOL_CALLS_PER_ANSWER_MAX: Final = 128
 TOOL_ARGUMENTS_BYTES_MAX: Final = 1 * 2**20
 """The arguments of one tool call."""
 
-FRAME_BYTES_MAX: Final = 8 * 2**20
+SSE_EVENT_BYTES_MAX: Final = 8 * 2**20
 """One event of an upstream's stream."""
 
 ANSWER_BYTES_MAX: Final = 64 * 2**20
@@ -160,3 +163,30 @@ POOL_WAIT_SECONDS_MAX: Final = 10
 
 DATABASE_START_SECONDS_MAX: Final = 60
 """Wait for the embedded Postgres to accept connections, recovery included."""
+
+TOKENS_ON_LOOP_CHARS_MAX: Final = 16 * 2**10
+"""Characters whose tokens are counted on the event loop; longer texts are counted beside it."""
+
+COMPILE_ON_LOOP_MESSAGES_MAX: Final = 400
+"""Messages that are compiled on the event loop; longer windows are compiled beside it."""
+
+DELTA_READ_ROWS_MAX: Final = 1_000
+"""Rows of the delta log read at once."""
+
+STREAM_MEMORY_BYTES_MAX: Final = 1 * 2**20
+"""Events of one running turn kept in memory for those who follow it; older ones are read from the delta log."""
+
+ACCEPT_TRIES_MAX: Final = 8
+"""How often a write that lost a race for the head is tried again."""
+
+COMMIT_RETRY_SECONDS_MAX: Final = 20
+"""How long an answer that could not be written (database away) is kept and tried again."""
+
+STOP_WAIT_SECONDS_MAX: Final = 8
+"""How long a newer input waits for the turn that it interrupts."""
+
+CANCEL_WAIT_SECONDS_MAX: Final = 2
+"""How long a cancel waits to answer with the settled turn; it answers with the running one after that."""
+
+AGENT_REVISIONS_CACHED_MAX: Final = 1_000
+"""Agent revisions kept decoded in one process."""
