@@ -1,0 +1,44 @@
+"""Answers kept under idempotency keys, for requests that append nothing themselves; appends bring their own row."""
+
+from uuid import UUID
+
+from app.entries.errors import KeyReused
+from app.storage import decode
+from app.storage.pool import Pool
+from app.storage.rows import StoredAnswer
+from app.storage.types import IdempotencyWrite
+
+
+class Idempotency:
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def find(self, tenant: UUID, route: str, key: str) -> StoredAnswer | None:
+        """What is kept under the key; the caller compares the digests. None: the key is free."""
+        rows = await self._pool.fetch("SELECT * FROM ledger.idempotency_get_v1($1, $2, $3)", tenant, route, key)
+        return decode.stored_answer(rows[0]) if rows else None
+
+    async def remember(self, tenant: UUID, write: IdempotencyWrite) -> StoredAnswer | None:
+        """Keeps an answer. Gives the one that was kept before instead, or None. Raises `KeyReused` for another request's key."""
+        rows = await self._pool.fetch(
+            "SELECT * FROM ledger.idempotency_put_v1($1, $2, $3, $4, $5, $6, $7, $8)",
+            tenant,
+            write.route,
+            write.key,
+            write.request_digest,
+            write.status,
+            write.body,
+            write.session,
+            write.turn,
+        )
+        if not rows:
+            return None
+        found = decode.stored_answer(rows[0])
+        if found.request_digest != write.request_digest:
+            raise KeyReused
+        return found
+
+    async def purge(self, older_than_seconds: float, limit: int) -> int:
+        """Deletes at most `limit` rows older than that, of all tenants; says how many."""
+        rows = await self._pool.fetch("SELECT ledger.idempotency_purge_v1($1, $2)", older_than_seconds, limit)
+        return int(rows[0][0])

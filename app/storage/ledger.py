@@ -1,0 +1,142 @@
+"""Entries: the one append, the window that a compile reads, raw reads in pages, and the walk along the digest chain."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from uuid import UUID
+
+from app.config.limits import LIST_LIMIT_MAX, WINDOW_MESSAGES_MAX, WINDOW_PAGE_ENTRIES
+from app.entries.errors import Conflict
+from app.entries.kinds import SETTINGS_KINDS
+from app.entries.line import Line, decode_line
+from app.entries.messages import Entry
+from app.storage import decode
+from app.storage.append_arguments import APPEND, arguments
+from app.storage.pool import Pool
+from app.storage.rows import EntryFilter, Problem, Verified, Window
+from app.storage.types import Append, Appended
+
+PROBLEMS_MAX = 100
+"""Problems that one verification names; it stops there."""
+
+_WINDOW = "SELECT * FROM ledger.window_v1($1, $2, $3, $4, $5, $6)"
+_ENTRIES = "SELECT * FROM ledger.entries_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+_LINE = "SELECT ledger.line_v1($1, $2, $3)"
+_VERIFY = "SELECT * FROM ledger.verify_v1($1, $2, $3, $4, $5, $6, $7)"
+
+
+class Ledger:
+    """A session's entries. Every call is one statement in AUTOCOMMIT (a long read: one a page) and names its tenant."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def append(self, tenant: UUID, session: UUID, append: Append) -> Appended:
+        """Does all that `append` says, or nothing. `Append` says who may write.
+
+        Raises `NotFound`, `HeadMismatch`, `SessionBusy`, `ClaimExpired`, `FenceLost`, `PendingAction`, `KeyReused`,
+        `Conflict("exists")`, `Invalid` for text that Postgres cannot hold, `Unavailable`.
+        """
+        rows = await self._pool.fetch(APPEND, *arguments(tenant, session, append))
+        return decode.appended(rows[0])
+
+    async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window | None:
+        """The window as it stands, or as it stood when `at_seq` was the head; None for an unknown session.
+
+        One statement unless it holds more than `WINDOW_PAGE_ENTRIES` entries. Raises `Conflict("window-too-large")` rather
+        than leave anything out.
+        """
+        rows = await self._pool.fetch(_WINDOW, tenant, session, at_seq, list(SETTINGS_KINDS), WINDOW_PAGE_ENTRIES, None)
+        if not rows:
+            return None
+        head, rest = decode.window_head(rows[0]), rows[1:]
+        settings: dict[str, Entry] = {}
+        messages: list[Entry] = []
+        folds: list[Entry] = []
+        while True:
+            read = 0
+            last = 0
+            for row in rest:
+                entry = decode.entry(row)
+                if row["part"] == "s":
+                    settings[entry.kind] = entry
+                    continue
+                (messages if row["part"] == "m" else folds).append(entry)
+                read, last = read + 1, entry.seq
+            if read < WINDOW_PAGE_ENTRIES:
+                break
+            if len(messages) > WINDOW_MESSAGES_MAX:
+                raise Conflict("The window holds too many messages; compact the session or rewind it.", "window-too-large")
+            rest = await self._pool.fetch(_WINDOW, tenant, session, head.head_seq, None, WINDOW_PAGE_ENTRIES, last)
+        return replace(head, messages=tuple(messages), folds=tuple(folds), settings=settings)
+
+    async def entries(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> list[Entry]:
+        """At most `limit` entries that fit, in the filter's order. An unknown session has none."""
+        line = chosen.line
+        pieces = None if line is None else line.encode()
+        rows = await self._pool.fetch(
+            _ENTRIES,
+            tenant,
+            session,
+            pieces,
+            None if chosen.families is None else list(chosen.families),
+            None if chosen.kinds is None else list(chosen.kinds),
+            chosen.after_seq,
+            chosen.before_seq,
+            chosen.at_seq,
+            chosen.hidden,
+            chosen.descending,
+            limit,
+        )
+        return [decode.entry(row) for row in rows]
+
+    async def pages(self, tenant: UUID, session: UUID, chosen: EntryFilter, page: int = WINDOW_PAGE_ENTRIES) -> AsyncIterator[list[Entry]]:
+        """All entries that fit, `page` at a time and no more in memory; no connection is held between two pages.
+
+        The end is the head at the first page unless the filter has `at_seq` or `before_seq`; later entries may show at the end.
+        """
+        while True:
+            found = await self.entries(tenant, session, chosen, page)
+            if found:
+                yield found
+            if len(found) < page:
+                return
+            last = found[-1].seq
+            chosen = replace(chosen, before_seq=last) if chosen.descending else replace(chosen, after_seq=last)
+
+    async def entry(self, tenant: UUID, session: UUID, seq: int) -> Entry | None:
+        """One entry of any line; None where there is none."""
+        found = await self.entries(tenant, session, EntryFilter(line=None, after_seq=seq - 1, at_seq=seq), 1)
+        return found[0] if found else None
+
+    async def turn_entries(self, tenant: UUID, session: UUID, turn: int) -> list[Entry]:
+        """Every entry of a turn, all families and lines, oldest first."""
+        rows = await self._pool.fetch("SELECT * FROM ledger.turn_entries_v1($1, $2, $3)", tenant, session, turn)
+        return [decode.entry(row) for row in rows]
+
+    async def line_at(self, tenant: UUID, session: UUID, seq: int) -> Line:
+        """The line that was current when `seq` was the head. A function of the entries alone; the plain line for an unknown session."""
+        rows = await self._pool.fetch(_LINE, tenant, session, seq)
+        return decode_line(rows[0][0])
+
+    async def verify(self, tenant: UUID, session: UUID, progress: Callable[[int], None] | None = None) -> Verified | None:
+        """Walks the chain from the first entry to the head of now, in pages; None for an unknown session.
+
+        `progress` hears the seq reached after each page. An erased payload is no problem: the chain covers its digest.
+        """
+        rows = await self._pool.fetch("SELECT head_seq, head_digest FROM ledger.session_head_v1($1, $2)", tenant, session)
+        if not rows:
+            return None
+        head_seq, head_digest = rows[0]
+        seq, digest, messages = 0, bytes(32), 0
+        problems: list[Problem] = []
+        while seq < head_seq and len(problems) < PROBLEMS_MAX:
+            page = (await self._pool.fetch(_VERIFY, tenant, session, seq, head_seq, digest, messages, LIST_LIMIT_MAX))[0]
+            problems += [Problem(at, what) for at, what in zip(page["problem_seqs"], page["problems"], strict=True)]
+            if page["last_seq"] is None:
+                break
+            seq, digest, messages = page["last_seq"], page["last_digest"], page["messages"]
+            if progress is not None:
+                progress(seq)
+        if not problems and (seq != head_seq or digest != head_digest):
+            problems.append(Problem(head_seq, "head"))
+        return Verified(seq, digest, tuple(problems[:PROBLEMS_MAX]))

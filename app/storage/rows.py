@@ -1,0 +1,252 @@
+"""What reads give, as frozen values; what writes take is in `types`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from app.entries.line import PLAIN, Line
+from app.entries.messages import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """What was answered under an idempotency key. `session` and `turn` say what a replay attaches to."""
+
+    request_digest: bytes
+    status: int
+    body: str | None
+    session: UUID | None
+    turn: int | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session as it stands. `model`, `metadata` and `usage` are JSON texts; `running_turn` and `fence` come from its claim.
+
+    `usage`: `{"input", "cached", "cache_write", "output", "reasoning", "calls"}`, all integers. `fence` is the last fence given,
+    whether a claim stands or not; `running_turn` is None without one, `lease_until` and `stop_requested_at` too.
+    """
+
+    tenant: UUID
+    session_id: UUID
+    head_seq: int
+    head_digest: bytes
+    agent: str | None
+    agent_revision: int | None
+    agent_follows: bool
+    model: str | None
+    title: str | None
+    metadata: str
+    user: str | None
+    external_id: str | None
+    line: Line
+    message_count: int
+    turn_count: int
+    last_turn: int
+    meta_version: int
+    dispatched_call: UUID | None
+    dispatched_count: int
+    pending_turn: int | None
+    running_turn: int | None
+    fence: int
+    lease_until: datetime | None
+    stop_requested_at: datetime | None
+    created_at: datetime
+    active_at: datetime
+    usage: str
+
+    @property
+    def status(self) -> Literal["busy", "pending", "idle"]:
+        """Busy while claimed, pending while a turn waits for an action."""
+        if self.running_turn is not None:
+            return "busy"
+        return "idle" if self.pending_turn is None else "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn. `follows` is a turn's number, 0 for the start; `options`, `error`, `pending`, `usage` are JSON texts or None.
+
+    Its entries lie between `first_seq` and `last_seq` (the head after it settled; None while it has not). `claims` counts who
+    held it: the next holder logs events from `claims` × `EVENT_IDS_PER_CLAIM` + 1 on.
+    """
+
+    number: int
+    turn_id: UUID
+    status: str
+    follows: int
+    retry_of: int | None
+    input_seq: int | None
+    first_seq: int
+    last_seq: int | None
+    options: str | None
+    error: str | None
+    pending: str | None
+    usage: str | None
+    claims: int
+    created_at: datetime
+    settled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """A model call. `record`, `attempts`, `usage` are JSON texts; `answer_seq` is the entry that it became."""
+
+    call_id: UUID
+    turn: int
+    step_index: int
+    purpose: str
+    status: str
+    head_seq: int
+    record: str
+    attempts: str | None
+    usage: str | None
+    answer_seq: int | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """Of the claims asked for, as (session, fence): those that are no longer held, and those whose holder is asked to stop."""
+
+    lost: frozenset[tuple[UUID, int]] = frozenset()
+    stopped: frozenset[tuple[UUID, int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiredClaim:
+    """A claim that ran out, or whose holder ignores a stop request."""
+
+    tenant: UUID
+    session: UUID
+    turn: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaWrite:
+    """One row for the delta log, written by the holder of `fence`."""
+
+    tenant: UUID
+    session: UUID
+    turn: int
+    fence: int
+    n: int
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaCursor:
+    """Asks for the events of a turn with ids above `after`."""
+
+    tenant: UUID
+    session: UUID
+    turn: int
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaRow:
+    """One logged event."""
+
+    session: UUID
+    turn: int
+    n: int
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """One revision of an agent. `document` and `limits` are JSON texts, `digest` is of the document; `latest` the newest revision's number."""
+
+    name: str
+    revision: int
+    latest: int
+    document: str
+    limits: str
+    digest: bytes
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """An API key without its secret."""
+
+    key_id: UUID
+    tenant: UUID
+    name: str
+    scopes: tuple[str, ...]
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """Which sessions a list shows; None: any. `metadata` pairs must all match as text."""
+
+    agent: str | None = None
+    user: str | None = None
+    external_id: str | None = None
+    status: Literal["busy", "pending", "idle"] | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCursor:
+    """The last session of the page before."""
+
+    active_at: datetime
+    session_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFilter:
+    """Which entries a read gives. `line` None: all lines; seqs are exclusive bounds but for `at_seq`, the last one seen.
+
+    `families`: letters of `entries.kinds.Family`; `hidden` False leaves hidden entries out; `turn`: only of that turn.
+    """
+
+    line: Line | None = PLAIN
+    families: tuple[str, ...] | None = None
+    kinds: tuple[str, ...] | None = None
+    after_seq: int = 0
+    before_seq: int | None = None
+    at_seq: int | None = None
+    hidden: bool = True
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a compile reads of a session, all as of `head_seq`: the line, its messages and folds, the latest of each settings kind.
+
+    `session` is the row as it stands now. `history_message_count` counts the message entries of the ledger up to `head_seq`.
+    """
+
+    session: SessionRow
+    head_seq: int
+    line: Line
+    history_message_count: int
+    messages: tuple[Entry, ...]
+    folds: tuple[Entry, ...]
+    settings: Mapping[str, Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that the chain does not explain. `what` is one of `gap`, `digest`, `payload`, `message-index`, `head`."""
+
+    seq: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The result of walking a session's chain: entries seen, the digest at their end, and at most `PROBLEMS_MAX` problems."""
+
+    entries: int
+    head_digest: bytes
+    problems: tuple[Problem, ...]
