@@ -78,7 +78,7 @@ class Postmaster:
                 self._process.wait(seconds)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        with self._folder.faults(), open(self._folder.log, "ab") as log:
+        with self._folder.faults(), open(self._folder.log, "ab", opener=_private) as log:
             self._said_from = log.tell()
             # A session of its own: Ctrl-C, or a kill of the service's process group, must not take it along before the service has drained.
             return subprocess.Popen(
@@ -175,3 +175,7 @@ def _command_line(pid: int) -> bytes:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return b""
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
