@@ -190,3 +190,18 @@ CANCEL_WAIT_SECONDS_MAX: Final = 2
 
 AGENT_REVISIONS_CACHED_MAX: Final = 1_000
 """Agent revisions kept decoded in one process."""
+
+JSON_ON_LOOP_BYTES_MAX: Final = 256 * 2**10
+"""A JSON body parsed on the event loop; a larger one is parsed beside it."""
+
+RESPONSE_BYTES_MAX: Final = 64 * 2**20
+"""Entries in one JSON page of raw; the page ends early and says that there is more."""
+
+SEND_SECONDS_MAX: Final = 60
+"""Wait for a client that does not read its stream; then it is cut off and may resume."""
+
+KEYS_CACHED_MAX: Final = 10_000
+"""API keys remembered by one process."""
+
+KEY_CACHE_SECONDS: Final = 5
+"""How long a key is believed without asking the database: a revoked one is refused after that."""
