@@ -1,0 +1,75 @@
+"""Entries of a turn for tests: a ledger in memory that numbers them as the database would."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from app.entries.messages import Answer, Body, Entry, Message, Status, ToolResult, encode
+from app.entries.parts import Part, Text, ToolCall
+from app.entries.trace import Interruption, ModelCallFinished, ModelCallStarted, StopRequested, TraceBody, TurnError, TurnSettled
+from app.turn.policy import Policy, ToolPolicy
+
+NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
+
+POLICY = Policy(
+    max_steps=4,
+    tools={
+        "ask": ToolPolicy("client"),
+        "look": ToolPolicy("http", repeatable=True),
+        "pay": ToolPolicy("http"),
+        "masked": ToolPolicy("http", declared=False),
+        "narrowed": ToolPolicy("client", allowed=False),
+    },
+)
+
+
+@dataclass
+class Ledger:
+    """`append` takes bodies and adds their entries together."""
+
+    entries: list[Entry] = field(default_factory=list)
+
+    def append(self, *bodies: Body | TraceBody, kind: str = "user_message") -> None:
+        for body in bodies:
+            match body:
+                case Answer():
+                    name, payload = "assistant_message", encode(body)
+                case ToolResult():
+                    name, payload = "tool_result", encode(body)
+                case Message():
+                    name, payload = kind, encode(body)
+                case _:
+                    name, payload = body.kind, body.encode()
+            seq = len(self.entries) + 1
+            self.entries.append(Entry(seq, name, 1, 1, None, None, 0, 0, False, True, None, payload, b"", b"", None, NOON))
+
+
+def started(number: int) -> ModelCallStarted:
+    return ModelCallStarted(f"mcl_{number}", number, "scripted", "openai-chat", "m")
+
+
+def finished(number: int, status: str = "completed", stop_reason: str | None = "finished", error: TurnError | None = None) -> ModelCallFinished:
+    return ModelCallFinished(f"mcl_{number}", status, stop_reason, error=error, attempts=1)
+
+
+def answer(number: int, *parts: Part, status: str = "completed", stop_reason: str | None = "finished") -> Answer:
+    return Answer(parts, Status(status), "m", stop_reason, f"mcl_{number}")
+
+
+def tool(name: str, number: int = 0) -> ToolCall:
+    return ToolCall(f"t_{name}_{number}", name, "{}")
+
+
+def result(tool_call_id: str) -> ToolResult:
+    return ToolResult(tool_call_id, (Text("42"),))
+
+
+def answered(*parts: Part, stop_reason: str | None = "finished") -> Ledger:
+    """A turn whose first call ended with that answer."""
+    ledger = Ledger()
+    ledger.append(Message((Text("hi"),)))
+    ledger.append(started(0))
+    ledger.append(answer(0, *parts, stop_reason=stop_reason), finished(0, stop_reason=stop_reason))
+    return ledger
+
+
+__all__ = ["NOON", "POLICY", "Interruption", "Ledger", "StopRequested", "TurnSettled", "answer", "answered", "finished", "result", "started", "tool"]
