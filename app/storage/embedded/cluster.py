@@ -87,7 +87,14 @@ def _initialise(folder: Folder, binaries: Path, identity: Identity) -> None:
     words = identity.command(signal.SIGTERM, [str(binaries / "initdb"), "-D", str(folder.unfinished), *options])
     try:
         done = subprocess.run(
-            words, env=environment(), cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=INITDB_SECONDS, check=False, start_new_session=True
+            words,
+            env=environment(),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=INITDB_SECONDS,
+            check=False,
+            start_new_session=True,
         )
     except subprocess.TimeoutExpired as error:
         raise StartFailed(folder.log, f"initdb took more than {INITDB_SECONDS} seconds") from error

@@ -40,7 +40,9 @@ class DiskFull(EmbeddedPostgresError):
     """The file system of the data folder has no room left."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(f"No space is left on the disk of the data folder {folder}. Free some (nothing written is lost) and start again, or {ELSEWHERE}.")
+        super().__init__(
+            f"No space is left on the disk of the data folder {folder}. Free some (nothing written is lost) and start again, or {ELSEWHERE}."
+        )
 
 
 class OtherMajorVersion(EmbeddedPostgresError):

@@ -1,9 +1,9 @@
 """The data folder: who owns it, where things lie in it, and the short folder of the socket.
 
-    <data>/lock           held by flock while a service lives; its text is the holder's pid
-    <data>/postgres/      the cluster (PGDATA); `postgres.new/` while it is being made
-    <data>/postgres.log   what the server says, and `postgres.log.1`
-    <data>/run/           the socket, or, where that path would be too long, a folder of the same rights in the system's temporary folder
+<data>/lock           held by flock while a service lives; its text is the holder's pid
+<data>/postgres/      the cluster (PGDATA); `postgres.new/` while it is being made
+<data>/postgres.log   what the server says, and `postgres.log.1`
+<data>/run/           the socket, or, where that path would be too long, a folder of the same rights in the system's temporary folder
 """
 
 import errno

@@ -70,7 +70,9 @@ def account_identity() -> Identity:
 
 def _open(identity: Identity) -> bool:
     try:
-        probe = subprocess.run(identity.command(signal.SIGKILL, []), stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, check=False)
+        probe = subprocess.run(
+            identity.command(signal.SIGKILL, []), stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return probe.returncode == 0

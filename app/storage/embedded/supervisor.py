@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Urls:
-    """Where the server listens: SQLAlchemy URLs for asyncpg. `migrate_url` is the superuser's."""
+    """Where the server listens: libpq URLs, which asyncpg and psql read. `migrate_url` is the superuser's."""
 
     app_url: str
     migrate_url: str
@@ -142,8 +142,8 @@ class EmbeddedPostgres:
         host = quote(str(runtime), safe="")
         self._ready.set_result(
             Urls(
-                app_url=f"postgresql+asyncpg://{APP}@/{DATABASE}?host={host}",
-                migrate_url=f"postgresql+asyncpg://{ADMIN}@/{DATABASE}?host={host}",
+                app_url=f"postgresql://{APP}@/{DATABASE}?host={host}",
+                migrate_url=f"postgresql://{ADMIN}@/{DATABASE}?host={host}",
                 socket_folder=runtime,
             )
         )
