@@ -205,3 +205,6 @@ KEYS_CACHED_MAX: Final = 10_000
 
 KEY_CACHE_SECONDS: Final = 5
 """How long a key is believed without asking the database: a revoked one is refused after that."""
+
+APPEND_TRIES_MAX: Final = 20
+"""Tries of a change that was read, merged and found the head moved, before the caller is told."""
