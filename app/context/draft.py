@@ -5,11 +5,11 @@ why, so that manifest and source map are read off the finished draft and nobody 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from app.context.sources import Sources, SourceMessage, Tool
+from app.context.sources import SourceMessage, Sources, Tool
 from app.entries.parts import Part
 from app.models.resolve import Target
 
@@ -167,7 +167,7 @@ class Loss:
 
 @dataclass(slots=True)
 class Item:
-    """One message of the draft: a window message, or an inserted one (`source` None). `message` None: it is not sent.
+    """One message of the draft. `source` is None for one that is no entry; `message` None: it is not sent.
 
     `steps` is empty until something was decided. Changed by the verbs of `Draft` and by nobody else.
     """
@@ -182,16 +182,19 @@ class Item:
 
 @dataclass(slots=True)
 class Draft:
-    """`window` holds an item for each message of the sources, in order; `placed` the neutral list in the making."""
+    """`items`: a row for each message of the window and each ephemeral one, in order. `placed`: the neutral list in the making.
+
+    `inserted`: rows that passes made. `system`: the sections so far, with their tokens.
+    """
 
     sources: Sources
-    window: list[Item]
+    items: list[Item] = field(default_factory=list)
     placed: list[Item] = field(default_factory=list)
     inserted: list[Item] = field(default_factory=list)
-    system: list[SystemSection] = field(default_factory=list)
+    system: list[tuple[SystemSection, int]] = field(default_factory=list)
 
     def keep(self, item: Item, step: Step) -> None:
-        """Places a message of the window at the end of the list. Raises `ValueError` for one that was decided to be out."""
+        """Places a message at the end of the list. Raises `ValueError` for one that was decided to be out."""
         if item.message is None:
             raise ValueError("a message that was dropped is not kept")
         item.steps = (*item.steps, step) if item.steps else (step,)
@@ -205,11 +208,13 @@ class Draft:
         item.tokens = 0
         item.steps = (*item.steps, Step(Disposition.EXCLUDED, reason, by))
 
-    def replace(self, item: Item, reason: Reason, by: str, message: NeutralMessage, tokens: int | None = None) -> None:
-        """Sends another message in its place, of the same origin. `tokens` None: unchanged."""
-        item.message = message if message.origin is item.origin else replace(message, origin=item.origin)
+    def replace(self, item: Item, reasons: tuple[Reason, ...], by: str, message: NeutralMessage, tokens: int | None = None) -> None:
+        """Sends another message of the same origin in its place. `tokens` None: unchanged. Raises `ValueError` for another origin."""
+        if message.origin != item.origin:
+            raise ValueError("a replaced message keeps its origin")
+        item.message = message
         item.tokens = item.tokens if tokens is None else tokens
-        item.steps = (*item.steps, Step(Disposition.TRANSFORMED, reason, by))
+        item.steps = (*item.steps, *[Step(Disposition.TRANSFORMED, reason, by) for reason in reasons])
 
     def insert(self, at: int, message: NeutralMessage, reason: Reason, by: str, tokens: int) -> None:
         """Puts a message that is no entry before position `at` of the list."""
@@ -217,6 +222,9 @@ class Draft:
         self.placed.insert(at, item)
         self.inserted.append(item)
 
-    def settle(self) -> None:
-        """Takes what was dropped out of the list, so that the next pass sees the messages that are sent."""
-        self.placed = [item for item in self.placed if item.message is not None]
+    def sent(self) -> list[NeutralMessage]:
+        """The neutral list as it stands; the list is rid of what was dropped since it was last asked for."""
+        messages = [item.message for item in self.placed if item.message is not None]
+        if len(messages) != len(self.placed):
+            self.placed = [item for item in self.placed if item.message is not None]
+        return messages

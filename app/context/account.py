@@ -1,0 +1,103 @@
+"""The account of a compile: one decision for each source, read off the rows of the finished draft."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.context.draft import Decision, Disposition, EphemeralOrigin, Item, Reason, Step, SystemSection, ToolRepair
+from app.context.passes.measure import declaration
+from app.context.sources import Sources, Tool
+from app.entries import lossless
+from app.entries.parts import Part, part_to_json
+
+_PLAIN = frozenset({Reason.IN_WINDOW, Reason.EPHEMERAL})
+"""Reasons that say nothing beside a stronger one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFate:
+    """A tool of the agent and why it is declared or not."""
+
+    tool: Tool
+    reason: Reason
+
+
+def decisions(
+    sources: Sources,
+    items: Sequence[Item],
+    inserted: Sequence[Item],
+    system: Sequence[SystemSection],
+    section_tokens: Sequence[int],
+    tools: Sequence[ToolFate],
+    tool_tokens: Sequence[int],
+) -> tuple[Decision, ...]:
+    """Messages in their order, inserted ones, system sections, tools, settings. Every digest is `sha256:<hex>`, no content."""
+    rows = [_message(item, sources) for item in items]
+    rows += [_message(item, sources) for item in inserted]
+    for section, tokens in zip(system, section_tokens, strict=True):
+        source = {"kind": "system", "renderer": section.renderer}
+        rows.append(Decision(source, Disposition.INCLUDED, Reason.RENDERED, (), "system", tokens, tokens, _digest(section.text)))
+    declared = iter(tool_tokens)
+    rows += [_tool(fate, next(declared) if fate.reason is Reason.DECLARED else 0) for fate in tools]
+    rows += _settings(sources)
+    return tuple(rows)
+
+
+def strongest(steps: tuple[Step, ...]) -> tuple[Step, tuple[Reason, ...]]:
+    """The first of the strongest steps (out over changed over in) and the other reasons, plain inclusion left out."""
+    if len(steps) == 1:
+        return steps[0], ()
+    for disposition in (Disposition.EXCLUDED, Disposition.TRANSFORMED):
+        for step in steps:
+            if step.disposition is disposition:
+                return step, tuple([other.reason for other in steps if other is not step and other.reason not in _PLAIN])
+    return steps[0], ()
+
+
+def _message(item: Item, sources: Sources) -> Decision:
+    steps = item.steps
+    step, also = (steps[0], ()) if len(steps) == 1 else strongest(steps)
+    entry = None if item.source is None else item.source.entry
+    if entry is None:
+        source, digest = _unstored(item, sources)
+        return Decision(source, step.disposition, step.reason, also, step.by, item.tokens_before, item.tokens, digest)
+    digest = "sha256:" + entry.digest.hex()
+    return Decision({"kind": "entry", "seq": entry.seq}, step.disposition, step.reason, also, step.by, item.tokens_before, item.tokens, digest)
+
+
+def _unstored(item: Item, sources: Sources) -> tuple[Mapping[str, Any], str | None]:
+    """Name and digest of a message that is no entry; an ephemeral one keeps its digest when it is out (T-11: digest and size, no text)."""
+    origin = item.origin
+    if isinstance(origin, EphemeralOrigin):
+        source = {"kind": "ephemeral", "after_seq": origin.after_seq, "index": origin.index}
+        return source, _digest(_spelled(sources.ephemeral[origin.index].parts))
+    digest = None if item.message is None else _digest(_spelled(item.message.parts))
+    if isinstance(origin, ToolRepair):
+        return {"kind": "tool_repair", "message_index": origin.message_index, "tool_call_id": origin.tool_call_id}, digest
+    return {"kind": "rendered", **{key: value for key, value in origin.to_json().items() if key != "type"}}, digest
+
+
+def _tool(fate: ToolFate, tokens: int) -> Decision:
+    disposition = Disposition.INCLUDED if fate.reason is Reason.DECLARED else Disposition.EXCLUDED
+    source = {"kind": "tool", "name": fate.tool.name}
+    return Decision(source, disposition, fate.reason, (), "tools", tokens, tokens, _digest(declaration(fate.tool)))
+
+
+def _settings(sources: Sources) -> list[Decision]:
+    """Sources of which nothing reaches the request. The state reaches none either: no renderer of this build reads it."""
+    absent = [
+        Decision({"kind": kind}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None) for kind in ("checkpoint", "plan", "skills")
+    ]
+    if sources.state_seq is None:
+        return [*absent, Decision({"kind": "state"}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None)]
+    source = {"kind": "state", "seq": sources.state_seq}
+    return [*absent, Decision(source, Disposition.EXCLUDED, Reason.NOT_RENDERED, (), "settings", 0, 0, None)]
+
+
+def _spelled(parts: tuple[Part, ...]) -> str:
+    return lossless.dumps([part_to_json(part) for part in parts])
+
+
+def _digest(text: str) -> str:
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,87 @@
+"""Whether a request fits: the hard limit and the marks below it, exactly as the contract (http-api 6) computes them."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Any, Literal
+
+from app.context.passes.measure import Measured
+from app.context.sources import AgentRevision
+from app.models.resolve import Target
+
+SAFETY_TOKENS_MAX = 4096
+"""The safety margin is 5 % of the window, and never more than this."""
+
+Verdict = Literal["fits", "prune", "compact", "over"]
+Method = Literal["exact", "tokenizer", "heuristic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Tokens. `remaining` is `input_limit` − `total` and negative where the request is over; `error_band` is a fraction.
+
+    `verdict` compares the upper edge, `total` × (1 + `error_band`), with the limit; exactly at the limit fits.
+    """
+
+    context_window: int
+    output_reserve: int
+    safety: int
+    input_limit: int
+    system: int
+    tools: int
+    messages: int
+    overhead: int
+    total: int
+    remaining: int
+    trigger: int
+    verdict: Verdict
+    method: Method
+    error_band: float
+
+    @property
+    def fits(self) -> bool:
+        """Whether the request may be sent."""
+        return self.verdict != "over"
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def budget(target: Target, agent: AgentRevision, measured: Measured) -> Budget:
+    """The budget of a measured request. Pruning and compaction are not built yet: the verdict is `fits` or `over`."""
+    window = target.limits.context_window
+    reserve = output_reserve(target.model.params, window, target.limits.max_output_tokens)
+    safety = min(SAFETY_TOKENS_MAX, ceil(Fraction(window, 20)))
+    limit = max(0, window - reserve - safety)
+    trigger = ceil(_exact(agent.compaction.trigger_fraction) * limit)
+    if agent.compaction.max_tokens is not None:
+        trigger = min(agent.compaction.max_tokens, trigger)
+    total = measured.total
+    return Budget(
+        context_window=window,
+        output_reserve=reserve,
+        safety=safety,
+        input_limit=limit,
+        system=measured.system,
+        tools=measured.tools,
+        messages=measured.messages,
+        overhead=measured.overhead,
+        total=total,
+        remaining=limit - total,
+        trigger=trigger,
+        verdict="over" if total * (1 + _exact(target.error_band)) > limit else "fits",
+        method="heuristic" if target.error_band else "tokenizer",
+        error_band=target.error_band,
+    )
+
+
+def output_reserve(params: Mapping[str, Any], context_window: int, max_output_tokens: int) -> int:
+    """Tokens kept free for the answer: what the call asks for, else the model's maximum, at most a quarter of the window."""
+    asked = params.get("max_output_tokens")
+    return int(asked) if asked is not None else min(max_output_tokens, context_window // 4)
+
+
+def _exact(fraction: float) -> Fraction:
+    """The fraction as it was written: 0.55 of 100 is 55, not 55.000…01 rounded up."""
+    return Fraction(repr(float(fraction)))

@@ -1,0 +1,153 @@
+"""The order of a compile, the one of requirement T-31 as far as it is built.
+
+    window      restore; failed, cancelled, interrupted, redacted and not-in-context messages are out
+    renderers   in the agent's order; what none of them placed is `not_rendered`
+    passes      pairing, tool_call_ids, measure
+    origins     checked before anything is dispatched
+
+Pure: same sources, same outcome. No pass reads a budget: what a budget decides is an entry before the call.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from app.context.account import ToolFate, decisions
+from app.context.draft import Count, Decision, Draft, Item, Loss, NeutralMessage, NeutralRequest, Reason, SystemSection
+from app.context.origins import check_origins
+from app.context.passes import pairing, tool_call_ids
+from app.context.passes.measure import Measured, measure
+from app.context.renderers import RENDERERS
+from app.context.sources import Sources, Tool
+from app.context.window import open_draft
+from app.entries.messages import Answer, ToolResult
+from app.entries.parts import ToolCall
+
+COMPILER_VERSION = "1"
+POLICY_VERSION = "1"
+
+PASSES: tuple[Callable[[Draft, Count], None], ...] = (pairing.run, tool_call_ids.run)
+
+Awaiting = Literal["input", "tool_results"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled request and the account of it.
+
+    `message_count` counts parts after the last renderer (T-02): a system section, a user, agent or tool message and each part
+    of an answer count one. `measured` is in tokens. `awaiting`: what the session waits for before it can make a call.
+    `items` and `inserted` are the draft's rows; read `decisions`.
+    """
+
+    sources: Sources
+    request: NeutralRequest
+    items: tuple[Item, ...]
+    inserted: tuple[Item, ...]
+    tools: tuple[ToolFate, ...]
+    section_tokens: tuple[int, ...]
+    measured: Measured
+    message_count: int
+    awaiting: Awaiting | None
+    losses: tuple[Loss, ...]
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """One for each message of the window, each ephemeral and inserted one, system section, tool and settings source."""
+        return decisions(
+            self.sources, self.items, self.inserted, self.request.system, self.section_tokens, self.tools, self.measured.tool_tokens
+        )
+
+    @property
+    def message_tokens(self) -> tuple[int, ...]:
+        """The tokens of each message of the neutral list, without overheads."""
+        tokens = {item.origin: item.tokens for item in (*self.items, *self.inserted)}
+        return tuple([tokens[message.origin] for message in self.request.messages])
+
+
+def compile_context(sources: Sources, count: Count) -> Compiled:
+    """Compiles what the next call would send. `count` is the pure token count of the target's estimator.
+
+    Reads nothing but its arguments and changes none of them. Raises `InvalidOrigins` for sources that contradict themselves
+    (S2-39) and `CallIdRules` for a target whose call ids cannot be made.
+    """
+    draft = open_draft(sources, count)
+    awaiting = _awaiting(draft)
+    for spec in sources.agent.renderers:
+        RENDERERS[spec.renderer](draft, spec, count)
+    for item in draft.items:
+        if not item.steps:
+            draft.drop(item, Reason.NOT_RENDERED, "finish")
+    message_count = _prompt_parts(draft)
+    messages: list[NeutralMessage] = draft.sent()
+    for run in PASSES:
+        run(draft, count)
+        messages = draft.sent()
+    fates = _tools(sources)
+    declared = tuple([fate.tool for fate in fates if fate.reason is Reason.DECLARED])
+    measured = measure(draft, declared, count)
+    check_origins([message.origin for message in messages], len(messages), sources.history_message_count)
+    choice, losses = _choice(sources.overrides.tool_choice, declared)
+    system: tuple[SystemSection, ...] = tuple([section for section, _ in draft.system])
+    return Compiled(
+        sources,
+        NeutralRequest(system, tuple(messages), declared, None, choice, sources.target),
+        tuple(draft.items),
+        tuple(draft.inserted),
+        fates,
+        tuple([tokens for _, tokens in draft.system]),
+        measured,
+        message_count,
+        awaiting,
+        losses,
+    )
+
+
+def _prompt_parts(draft: Draft) -> int:
+    """The prompt events of the render (T-02, S4-18)."""
+    found = len(draft.system)
+    for item in draft.placed:
+        message = item.message
+        if message is not None:
+            found += len(message.parts) if message.role == "assistant" else 1
+    return found
+
+
+def _tools(sources: Sources) -> tuple[ToolFate, ...]:
+    masked = frozenset(sources.overrides.masked_tools)
+    return tuple([ToolFate(tool, _tool_reason(tool, masked)) for tool in sources.agent.tools])
+
+
+def _tool_reason(tool: Tool, masked: frozenset[str]) -> Reason:
+    if not tool.enabled:
+        return Reason.DISABLED
+    return Reason.MASKED if tool.name in masked else Reason.DECLARED
+
+
+def _choice(wanted: str | None, declared: tuple[Tool, ...]) -> tuple[str | None, tuple[Loss, ...]]:
+    """The choice that can be sent. Without tools there is nothing to choose, and a named tool has to be declared."""
+    if wanted is None or wanted in ("auto", "none", "required"):
+        lost = wanted == "required" and not declared
+        return (wanted if declared else None), ((Loss("tool_choice", "no_tools_declared"),) if lost else ())
+    if any(tool.name == wanted for tool in declared):
+        return wanted, ()
+    return None, (Loss("tool_choice", "tool_not_declared"),)
+
+
+def _awaiting(draft: Draft) -> Awaiting | None:
+    """What has to come before the next call: results of the newest answer's open calls, else an input where nothing runs.
+
+    Read off the sources, not off the render: an agent without history waits for the same things.
+    """
+    results: set[str] = set()
+    for item in reversed(draft.items):
+        if item.message is None:
+            continue
+        body = None if item.source is None else item.source.body
+        if isinstance(body, ToolResult):
+            results.add(body.tool_call_id)
+            continue
+        if isinstance(body, Answer) and any(isinstance(part, ToolCall) and part.tool_call_id not in results for part in item.message.parts):
+            return "tool_results"
+        break
+    return None if draft.sources.running_turn is not None or draft.sources.ephemeral else "input"

@@ -1,0 +1,103 @@
+"""Ids of calls that the target takes: of its form, within its length, each borne by one call of the request alone.
+
+An id that fits stays. Another one is derived from the answer's place in the ledger, so that it is the same in every later
+request; results are renamed with their calls. Ids are given in the order of the list, first come, first served: a message that
+is appended later never renames an earlier one.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from app.context.draft import Count, Draft, Item, NeutralMessage, Reason
+from app.entries.parts import ToolCall
+
+NAME = "tool_call_ids"
+
+_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_LENGTHS = (24, 9)
+"""Characters of a derived id: long enough never to meet another, and the nine that Mistral's servers ask for."""
+
+_TRIES_MAX = 10_000
+
+
+class CallIdRules(ValueError):
+    """No id can be derived under the target's rules; the operator's quirk `call_id_pattern` asks for something unusual."""
+
+
+def run(draft: Draft, count: Count) -> None:
+    """Renames what the target's `call_id_pattern` and `call_id_chars_max` refuse, and repeated ids. Raises `CallIdRules`.
+
+    Relies on `pairing`: the results of an answer follow it directly, one for each of its calls.
+    """
+    rules = draft.sources.target.rules
+    fits = re.compile(rules.call_id_pattern).fullmatch
+    taken: set[str] = set()
+    renamed: dict[str, list[str | None]] = {}  # id → the new ids of the newest answer's calls of that id, in order; None: it stays
+    for item in draft.placed:
+        message = item.message
+        if message is None:
+            continue
+        if message.role == "tool":
+            if renamed:
+                _result(draft, item, message, renamed)
+        elif message.role == "assistant":
+            renamed = _answer(draft, item, message, taken, fits, rules.call_id_chars_max)
+
+
+def _answer(
+    draft: Draft, item: Item, message: NeutralMessage, taken: set[str], fits: Callable[[str], object], chars_max: int
+) -> dict[str, list[str | None]]:
+    given: list[tuple[int, str, str | None]] = []
+    reasons: list[Reason] = []
+    for position, part in enumerate(message.parts):
+        if not isinstance(part, ToolCall):
+            continue
+        old = part.tool_call_id
+        if old not in taken and len(old) <= chars_max and fits(old):
+            taken.add(old)
+            given.append((position, old, None))
+            continue
+        new = next((found for found in _derived(item, position, old, fits, chars_max) if found not in taken), None)
+        if new is None:
+            raise CallIdRules("no tool call id can be derived under the target's rules")
+        reason = Reason.TOOL_CALL_ID_REPEATED if old in taken else Reason.TOOL_CALL_ID_FITTED
+        if reason not in reasons:
+            reasons.append(reason)
+        taken.add(new)
+        given.append((position, old, new))
+    if not reasons:
+        return {}
+    parts = list(message.parts)
+    renamed: dict[str, list[str | None]] = {}
+    for position, old, name in given:
+        part = parts[position]
+        renamed.setdefault(old, []).append(name)
+        if name is not None and isinstance(part, ToolCall):
+            parts[position] = replace(part, tool_call_id=name)
+    draft.replace(item, tuple(reasons), NAME, replace(message, parts=tuple(parts)))
+    return renamed
+
+
+def _result(draft: Draft, item: Item, message: NeutralMessage, renamed: dict[str, list[str | None]]) -> None:
+    names = renamed.get(message.tool_call_id or "")
+    name = names.pop(0) if names else None
+    if name is not None:
+        draft.replace(item, (Reason.TOOL_CALL_ID_FITTED,), NAME, replace(message, tool_call_id=name))
+
+
+def _derived(item: Item, position: int, old: str, fits: Callable[[str], object], chars_max: int) -> Iterator[str]:
+    source = item.source
+    seq = 0 if source is None else source.entry.seq
+    for attempt in range(_TRIES_MAX):
+        seed = f"{seq}\n{position}\n{attempt}\n{old}".encode("utf-8", "surrogatepass")
+        number = int.from_bytes(hashlib.sha256(seed).digest(), "big")
+        letters = "".join(_LETTERS[number // 62**place % 62] for place in range(max(_LENGTHS)))
+        for length in _LENGTHS:
+            candidate = letters[:length]
+            if length <= chars_max and fits(candidate):
+                yield candidate
+                break
+        else:
+            return

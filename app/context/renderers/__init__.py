@@ -1,0 +1,16 @@
+"""Renderers of floor 2: each places something of the draft, in the order of the agent's list; a file each, a row each.
+
+Nothing reaches a model except through them (S4-08). A renderer may read the draft and its spec, and changes the draft through
+its verbs alone; like all of `context` it is pure.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from app.context.draft import Count, Draft
+from app.context.renderers import history, system
+from app.context.sources import RendererSpec
+
+Renderer = Callable[[Draft, RendererSpec, Count], None]
+
+RENDERERS: Mapping[str, Renderer] = MappingProxyType({"system": system.render, "history": history.render})

@@ -1,0 +1,15 @@
+"""`history`: the conversation, in its order, ephemeral messages where they stand."""
+
+from app.context.draft import Count, Disposition, Draft, Reason, Step
+from app.context.sources import RendererSpec
+
+_KEPT = Step(Disposition.INCLUDED, Reason.IN_WINDOW, "history")
+_PRESENT = Step(Disposition.INCLUDED, Reason.EPHEMERAL, "history")
+
+
+def render(draft: Draft, spec: RendererSpec, count: Count) -> None:
+    """Places every message that nobody decided to be out. Scope `session`: whichever agent spoke."""
+    keep = draft.keep
+    for item in draft.items:
+        if item.message is not None:
+            keep(item, _PRESENT if item.source is None else _KEPT)

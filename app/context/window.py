@@ -1,0 +1,99 @@
+"""The draft as it begins: every message of the window, and the ephemeral ones where they stand; who is out before any renderer runs.
+
+Decided here (T-09, T-10): failed, cancelled and interrupted answers, redacted messages, system rows of imports, and
+not-in-context messages of other turns than the running one, so that no filter spends its quota on them.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from app.context.draft import Count, Draft, EphemeralOrigin, History, Item, NeutralMessage, Reason, Role
+from app.context.sources import Ephemeral, SourceMessage, Sources
+from app.entries.messages import Answer, Entry, Status, ToolResult
+from app.entries.parts import Text
+
+NAME = "window"
+
+_ROLES: Mapping[str, Role] = MappingProxyType(
+    # A system row has no role of its own: it is never sent, and stands as `user` only until it is dropped.
+    {"user_message": "user", "agent_message": "agent", "assistant_message": "assistant", "tool_result": "tool", "system_message": "user"}
+)
+
+
+def open_draft(sources: Sources, count: Count) -> Draft:
+    """All messages of the sources, unplaced, the ones that are out already dropped. Raises `ValueError` for an entry that is no message."""
+    draft = Draft(sources)
+    waiting = _positions(sources)
+    running, keep_text, items = sources.running_turn, sources.agent.partial_answers == "text", draft.items
+    for position, source in enumerate(sources.messages):
+        if waiting:
+            _ephemeral(draft, waiting, position)
+        entry, body = source.entry, source.body
+        index = entry.message_index
+        if index is None:
+            raise ValueError("the window holds messages alone")
+        origin = History(entry.seq, index)
+        if isinstance(body, ToolResult):
+            message = NeutralMessage("tool", body.parts, origin, body.tool_call_id, body.name, body.is_error)
+        else:
+            message = NeutralMessage(_ROLES[entry.kind], body.parts, origin)
+        item = Item(origin, message, entry.tokens, entry.tokens, source)
+        items.append(item)
+        reason = _out(entry, source, running)
+        if reason is not None and not (keep_text and _text_kept(draft, item, reason, count)):
+            draft.drop(item, reason, NAME)
+    _ephemeral(draft, waiting, len(sources.messages))
+    return draft
+
+
+def _out(entry: Entry, source: SourceMessage, running: int | None) -> Reason | None:
+    body = source.body
+    if entry.payload is None:
+        return Reason.REDACTED
+    if entry.kind == "system_message":
+        return Reason.SYSTEM_MESSAGE
+    if not entry.include_in_context and (running is None or entry.turn != running):
+        return Reason.NOT_IN_CONTEXT
+    if isinstance(body, Answer) and body.status is not Status.COMPLETED:
+        return Reason.FAILED_RESPONSE
+    if not body.parts and not isinstance(body, ToolResult):
+        return Reason.EMPTY_MESSAGE
+    return None
+
+
+def _text_kept(draft: Draft, item: Item, reason: Reason, count: Count) -> bool:
+    """Keeps the text of a stopped answer (`partial_answers: "text"`). A failed one says nothing (S2-23), and calls are never kept:
+    nothing of an unfinished answer was acted on (X-74)."""
+    source, message = item.source, item.message
+    if reason is not Reason.FAILED_RESPONSE or source is None or message is None:
+        return False
+    parts = tuple(part for part in message.parts if isinstance(part, Text) and part.text)
+    if not parts or not isinstance(source.body, Answer) or source.body.status is Status.FAILED:
+        return False
+    text = NeutralMessage("assistant", parts, item.origin)
+    draft.replace(item, (Reason.PARTIAL_ANSWER,), NAME, text, sum(count(part.text) for part in parts))
+    return True
+
+
+def _positions(sources: Sources) -> list[tuple[int, int, Ephemeral]]:
+    """The ephemeral messages, last first, with their number and the position in the window before which each stands."""
+    if not sources.ephemeral:
+        return []
+    own = [position for position, source in enumerate(sources.messages) if source.entry.turn == sources.running_turn is not None]
+    first = own[0] if own else len(sources.messages)
+    found = []
+    for number, ephemeral in enumerate(sources.ephemeral):
+        after = ephemeral.after_seq
+        position = first if after is None else sum(source.entry.seq <= after for source in sources.messages)
+        found.append((position, number, ephemeral))
+    return sorted(found, key=lambda row: row[:2], reverse=True)
+
+
+def _ephemeral(draft: Draft, waiting: list[tuple[int, int, Ephemeral]], position: int) -> None:
+    while waiting and waiting[-1][0] <= position:
+        _, number, ephemeral = waiting.pop()
+        after = ephemeral.after_seq
+        if after is None:
+            after = draft.sources.messages[position - 1].entry.seq if position else 0
+        origin = EphemeralOrigin(after, number)
+        draft.items.append(Item(origin, NeutralMessage(_ROLES[ephemeral.kind], ephemeral.parts, origin), ephemeral.tokens, ephemeral.tokens))
