@@ -1,6 +1,5 @@
 """Runs one limit server in a process of its own: `python -m bench.limits provider | httpx | httpx-aiohttp | tee [UPSTREAM]`."""
 
-import asyncio
 import sys
 from collections.abc import Coroutine
 

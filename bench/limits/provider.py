@@ -10,10 +10,11 @@ import time
 import orjson
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-BEFORE = b'data: {"id":"chatcmpl-bench","object":"chat.completion.chunk","created":1700000000,"model":"bench","choices":[{"index":0,"delta":{"content":"'
+_HEAD = b'data: {"id":"chatcmpl-bench","object":"chat.completion.chunk","created":1700000000,"model":"bench",'
+BEFORE = _HEAD + b'"choices":[{"index":0,"delta":{"content":"'
 AFTER = b' "},"finish_reason":null}]}\n\n'
-STOP = b'data: {"id":"chatcmpl-bench","object":"chat.completion.chunk","created":1700000000,"model":"bench","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
-USAGE = b'data: {"id":"chatcmpl-bench","object":"chat.completion.chunk","created":1700000000,"model":"bench","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}\n\n'
+STOP = _HEAD + b'"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+USAGE = _HEAD + b'"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}\n\n'
 DONE = b"data: [DONE]\n\n"
 WRITE_BYTES_MAX = 256 * 1024
 FAST_EVENTS_A_WRITE = 20  # one HTTP chunk an event all the same

@@ -1,0 +1,95 @@
+"""The database a command works on: the configured one, else the embedded one, which is started, or joined where a service runs it.
+
+A command never needs the service: the ledger itself keeps two writers apart. Where a service owns the data folder, its note in
+that folder says where the socket is.
+"""
+
+import json
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.cli.console import IN_USE, UNREACHABLE, Console, Failure
+from app.config.settings import Settings
+from app.entries.errors import LedgerError
+
+if TYPE_CHECKING:
+    from app.storage.embedded import Urls
+    from app.storage.store import Store
+
+NOTE = "running.json"
+COMMAND_POOL_SIZE = 4
+
+
+class FolderHeld(Failure):
+    """Another live process owns the data folder."""
+
+
+@contextmanager
+def owned_postgres(settings: Settings, console: Console) -> Iterator["Urls"]:
+    """The embedded Postgres, started and migrated, for as long as the block lasts. Raises `FolderHeld`, and `Failure` where it cannot run."""
+    from app.storage.embedded import EmbeddedPostgres, EmbeddedPostgresError, FolderInUse
+
+    postgres = EmbeddedPostgres(Path(settings.data_dir))
+    try:
+        urls = postgres.start_blocking(console.say)
+    except FolderInUse as error:
+        raise FolderHeld(str(error), IN_USE) from None
+    except EmbeddedPostgresError as error:
+        raise Failure(str(error), UNREACHABLE) from None
+    note = Path(settings.data_dir) / NOTE
+    try:
+        migrated(urls.migrate_url)
+        note.write_text(json.dumps({"pid": os.getpid(), "database_url": urls.app_url}), "utf-8")
+        yield urls
+    finally:
+        note.unlink(missing_ok=True)
+        postgres.stop_blocking()
+
+
+def migrated(migrate_url: str) -> None:
+    """Brings the schema up to date. Raises `Failure` where it cannot."""
+    from app.storage.migrate import migrate
+
+    try:
+        migrate(migrate_url)
+    except LedgerError as error:
+        raise Failure(error.detail, UNREACHABLE) from None
+
+
+@contextmanager
+def database_url(settings: Settings, console: Console) -> Iterator[str]:
+    """The URL of the app role's login, usable for as long as the block lasts."""
+    if settings.database_url is not None:
+        yield settings.database_url.reveal()
+        return
+    try:
+        with owned_postgres(settings, console) as urls:
+            yield urls.app_url
+    except FolderHeld:
+        yield _joined(Path(settings.data_dir))
+
+
+def _joined(folder: Path) -> str:
+    """The running service's database, by its note in the data folder."""
+    try:
+        return str(json.loads((folder / NOTE).read_text("utf-8"))["database_url"])
+    except (OSError, ValueError, KeyError):
+        raise Failure(f"The data folder {folder} is in use by a process that is still starting or stopping; try again.", IN_USE) from None
+
+
+@asynccontextmanager
+async def open_database(url: str) -> AsyncIterator["Store"]:
+    """A store with a small pool. Raises `Failure` where the server cannot be reached or is refused."""
+    from app.storage.store import open_store
+
+    try:
+        store = await open_store(url, pool_size=COMMAND_POOL_SIZE, application_name="context-ledger-cli")
+    except LedgerError as error:
+        raise Failure(error.detail, UNREACHABLE) from None
+    try:
+        yield store
+    finally:
+        await store.close()

@@ -1,0 +1,253 @@
+"""Appends and reads in process, beside bare asyncpg on the same server."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from app.context.compile import compile_context
+from app.context.sources import SourceMessage, Sources
+from app.entries.folds import Rewound
+from app.entries.line import PLAIN, rewound
+from app.entries.messages import Answer, Message, NewEntry, decode, encode
+from app.entries.parts import Text
+from app.entries.wire import entry_json
+from app.formats.openai_chat.write_request import write_request
+from app.models.resolve import resolve
+from app.models.tokens import Counter
+from app.services.write import Draft, Writer
+from app.storage.rows import EntryFilter
+from app.storage.store import Store
+from app.storage.types import Append, OpenSession
+from bench.database import Database
+from bench.limits.postgres import TEXT, BareTable, open_table
+from bench.rounds import interleave, per_second, ratio
+from bench.rows.compile import agent
+from bench.scale import Scale
+from bench.table import Row
+
+CALLERS = 16
+WINDOW = 50
+USER, ANSWER = Message((Text(TEXT),)), Answer((Text(TEXT),))
+TURN = (NewEntry("user_message", encode(USER), tokens=90), NewEntry("assistant_message", encode(ANSWER), tokens=90))
+DRAFTS = (Draft("user_message", USER), Draft("assistant_message", ANSWER))
+LEDGER_TABLES = ("ledger.entries", "ledger.sessions")
+
+
+async def filled(store: Store, tenant: UUID, entries: int) -> UUID:
+    """A new session of that many message entries."""
+    session = uuid4()
+    opening: OpenSession | None = OpenSession()
+    left = entries
+    while left:
+        count = min(256, left)
+        await store.ledger.append(tenant, session, Append(entries=(TURN * (count // 2 + 1))[:count], open=opening))
+        opening = None
+        left -= count
+    return session
+
+
+@dataclass(slots=True)
+class _Cost:
+    """What the server did for a turn: bytes of WAL, bytes of tables and indexes, write transactions."""
+
+    wal: float
+    stored: float
+    transactions: float
+
+
+async def _cost(watch: asyncpg.Connection, tables: tuple[str, ...], turns: int, work: Callable[[], Awaitable[object]]) -> _Cost:
+    sizes = "+".join(f"pg_total_relation_size('{table}')" for table in tables)
+    query = f"SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint, {sizes}, pg_current_xact_id()::text::bigint"
+    before = await watch.fetchrow(query)
+    await work()
+    after = await watch.fetchrow(query)
+    return _Cost((after[0] - before[0]) / turns, (after[1] - before[1]) / turns, (after[2] - before[2] - 1) / turns)
+
+
+async def measure_appends(database: Database, scale: Scale) -> list[Row]:
+    """The rows of the append in process; `database` gives a store with a pool of `CALLERS`."""
+    bare = await open_table(database.connect, CALLERS)
+    try:
+        return [await _throughput(database, bare, scale), await _bytes(database, bare, scale), await _growth(database, scale)]
+    finally:
+        await bare.close()
+
+
+async def _throughput(database: Database, bare: BareTable, scale: Scale) -> Row:
+    store, tenant = database.store, database.tenant
+    writer = Writer(store.ledger, Counter("o200k_base").count)
+    sessions = [await filled(store, tenant, 10) for _ in range(CALLERS)]
+
+    async def ours(caller: int, _n: int) -> None:
+        await store.ledger.append(tenant, sessions[caller], Append(entries=TURN))
+
+    async def written(caller: int, _n: int) -> None:
+        await writer.append(tenant, sessions[caller], DRAFTS, Append())
+
+    figures = await interleave(
+        scale.rounds,
+        {
+            "bare": lambda: per_second(CALLERS, scale.turns, bare.append),
+            "ours": lambda: per_second(CALLERS, scale.turns, ours),
+            "written": lambda: per_second(CALLERS, scale.turns, written),
+            "bare alone": lambda: per_second(1, scale.turns * 4, bare.append),
+            "ours alone": lambda: per_second(1, scale.turns * 4, ours),
+        },
+    )
+    reached = ratio(figures, "ours", "bare")
+    return Row(
+        "append of a turn in process, 16 callers",
+        "≥ 0.60 × bare asyncpg",
+        f"{reached:.2f} × ({median(figures['ours']):.0f} of {median(figures['bare']):.0f} turns/s); "
+        f"1 caller {ratio(figures, 'ours alone', 'bare alone'):.2f} ×; "
+        f"with bodies encoded and tokens counted {ratio(figures, 'written', 'bare'):.2f} ×",
+        reached >= 0.60,
+        "the function under the row lock (locks, counters, chain digests, claim check) is all work that two bare rows do not do; both cores are full",
+    )
+
+
+async def _bytes(database: Database, bare: BareTable, scale: Scale) -> Row:
+    store, tenant = database.store, database.tenant
+    turns = scale.turns * CALLERS
+    sessions = [await filled(store, tenant, 2) for _ in range(CALLERS)]
+
+    async def ours(caller: int, _n: int) -> None:
+        await store.ledger.append(tenant, sessions[caller], Append(entries=TURN))
+
+    watch = await database.connect()
+    try:
+        limit = await _cost(watch, ("bench.messages",), turns, lambda: per_second(CALLERS, scale.turns, bare.append))
+        cost = await _cost(watch, LEDGER_TABLES, turns, lambda: per_second(CALLERS, scale.turns, ours))
+    finally:
+        await watch.close()
+    wal, stored = cost.wal / limit.wal, cost.stored / max(1.0, limit.stored)
+    return Row(
+        "what an append of a turn writes",
+        "1 write transaction; ≤ 2 × bare WAL and bytes",
+        f"{cost.transactions:.2f} transactions; WAL {wal:.2f} × ({cost.wal:.0f} of {limit.wal:.0f} B); "
+        f"stored {stored:.2f} × ({cost.stored:.0f} of {limit.stored:.0f} B)",
+        wal <= 2 and stored <= 2 and cost.transactions <= 1.01,
+        "each entry carries two digests of 32 B, a salt, flags and counters; the session's row is written anew by each append",
+    )
+
+
+async def _growth(database: Database, scale: Scale) -> Row:
+    store, tenant = database.store, database.tenant
+    short = await filled(store, tenant, 10)
+    long = await database.long_session(scale.long_entries)
+
+    async def appended(session: UUID) -> float:
+        taken: list[float] = []
+        for _ in range(scale.turns):
+            started = perf_counter()
+            await store.ledger.append(tenant, session, Append(entries=TURN))
+            taken.append(perf_counter() - started)
+        return median(taken)
+
+    figures = await interleave(scale.rounds, {"short": lambda: appended(short), "long": lambda: appended(long)})
+    reached = ratio(figures, "long", "short")
+    return Row(
+        f"append at 10 → {scale.long_entries:,} entries",
+        "≤ 1.2 ×",
+        f"{reached:.2f} × ({median(figures['short']) * 1000:.2f} → {median(figures['long']) * 1000:.2f} ms, 1 caller)",
+        reached <= 1.2,
+        "an index one level deeper",
+    )
+
+
+async def measure_reads(database: Database, scale: Scale) -> list[Row]:
+    """The rows of the reads in process."""
+    bare = await open_table(database.connect, 1)
+    try:
+        return [await _window(database, bare, scale), await _page(database, bare, scale)]
+    finally:
+        await bare.close()
+
+
+async def _window(database: Database, bare: BareTable, scale: Scale) -> Row:
+    """A current line of 50 messages behind 50 and behind many entries that were left by a rewind."""
+    short, long = await _rewound(database, 50), await _rewound(database, scale.long_entries)
+    table = await bare.fill(scale.long_entries)
+    sources_of = window_compiler(database.store, database.tenant)
+
+    async def timed(work: Callable[[], Awaitable[object]]) -> float:
+        taken: list[float] = []
+        for _ in range(scale.turns):
+            started = perf_counter()
+            await work()
+            taken.append(perf_counter() - started)
+        return median(taken) * 1000
+
+    figures = await interleave(
+        scale.rounds,
+        {
+            "bare": lambda: timed(lambda: bare.last(table, WINDOW)),
+            "read": lambda: timed(lambda: database.store.ledger.window(database.tenant, long)),
+            "short": lambda: timed(lambda: sources_of(short)),
+            "long": lambda: timed(lambda: sources_of(long)),
+        },
+    )
+    growth, over = ratio(figures, "long", "short"), ratio(figures, "long", "bare")
+    return Row(
+        f"window of 50, compiled to bytes, 100 → {scale.long_entries:,} entries",
+        "≤ 1.2 ×; in process ≤ 3 × bare read of 50",
+        f"{growth:.2f} × ({median(figures['short']):.2f} → {median(figures['long']):.2f} ms); {over:.2f} × bare ({median(figures['bare']):.2f} ms), "
+        f"of it the read {ratio(figures, 'read', 'bare'):.2f} ×",
+        growth <= 1.2 and over <= 3,
+        "the read also returns folds and settings and applies the tenant's policy; the rest is decode and compile of 50 messages",
+    )
+
+
+async def _rewound(database: Database, left: int) -> UUID:
+    """A session whose first `left` entries are no longer current, with a line of 50 messages after them."""
+    session = await filled(database.store, database.tenant, left)
+    line = rewound(PLAIN, 0, left + 1)
+    mark = NewEntry("rewound", Rewound(0, 0).encode(), line=line.encode())
+    await database.store.ledger.append(database.tenant, session, Append(entries=(mark, *TURN * (WINDOW // 2))))
+    return session
+
+
+def window_compiler(store: Store, tenant: UUID) -> Callable[[UUID], Awaitable[bytes]]:
+    """From a session's id to the body of its next call: read, decode, compile, serialise."""
+    revision = agent()
+    target = resolve(revision.model, revision.limits, "openai-chat")
+    count = Counter(target.estimator).count
+
+    async def compiled(session: UUID) -> bytes:
+        window = await store.ledger.window(tenant, session)
+        assert window is not None
+        messages = tuple([SourceMessage(entry, decode(entry.kind, entry.payload or "")) for entry in window.messages])
+        sources = Sources("ses_bench", window.head_seq, window.history_message_count, 1, revision, target, messages, running_turn=1)
+        return write_request(compile_context(sources, count).request, {}).body
+
+    return compiled
+
+
+async def _page(database: Database, bare: BareTable, scale: Scale) -> Row:
+    session = await filled(database.store, database.tenant, scale.page_entries)
+    table = await bare.fill(scale.page_entries)
+
+    async def lines() -> int:
+        sent = 0
+        async for page in database.store.ledger.pages(database.tenant, session, EntryFilter(line=None)):
+            sent += len("".join([entry_json(entry) + "\n" for entry in page]).encode())
+        return sent
+
+    async def timed(work: Callable[[], Awaitable[object]]) -> float:
+        started = perf_counter()
+        await work()
+        return (perf_counter() - started) * 1000
+
+    figures = await interleave(max(1, scale.rounds), {"bare": lambda: timed(lambda: bare.read_all(table)), "ours": lambda: timed(lines)})
+    reached = ratio(figures, "ours", "bare")
+    return Row(
+        f"NDJSON of {scale.page_entries:,} entries",
+        "≤ 1.5 × asyncpg's text read",
+        f"{reached:.2f} × ({median(figures['ours']):.0f} of {median(figures['bare']):.0f} ms)",
+        reached <= 1.5,
+        "an entry has sixteen fields beside its text, each decoded and spelled; the bare read has one",
+    )
