@@ -20,7 +20,7 @@ class Pointer:
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class WireLoss:
     """Something of the neutral request that the wire format cannot say. `what` and `why` are words of a closed set; never content.
 
     `source` and `part` name a neutral message and its part; None for what belongs to the request as a whole.
@@ -38,7 +38,7 @@ class Written:
 
     body: bytes
     pointers: tuple[Pointer, ...]
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[WireLoss, ...] = ()
     sections: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
 

@@ -28,6 +28,7 @@ class WireRules:
     reasoning_always       whether that key stands on every assistant message, empty where there was no reasoning (DeepSeek)
     images, image_urls     whether images are taken at all, and whether by http URL
     files                  whether files are taken
+    content_lists          whether the content of an assistant message may be a list of parts (DeepSeek takes strings only)
     tools                  `native`, the only way that is built
     *_overhead_tokens      what a message, a named one, a call, a tool, the tool list and the reply cost beside their text
     image_tokens           the estimate for one image whose size is not known
@@ -47,6 +48,7 @@ class WireRules:
     images: bool = True
     image_urls: bool = True
     files: bool = True
+    content_lists: bool = True
     tools: str = "native"
     message_overhead_tokens: int = 3
     name_overhead_tokens: int = 1
@@ -92,12 +94,12 @@ def check_quirks(quirks: Mapping[str, Any]) -> dict[str, Any]:
             raise UnknownQuirk(f"no wire rule is called {name[:64]!r}; known are {', '.join(sorted(known))}")
         if type(value) is not known[name]:
             raise UnknownQuirk(f"the quirk {name} has to be of type {known[name].__name__}")
-        if known[name] is int and value < 0:
+        if isinstance(value, int) and value < 0:
             raise UnknownQuirk(f"the quirk {name} may not be negative")
         if value not in _CHOICES.get(name, (value,)):
             raise UnknownQuirk(f"the quirk {name} has to be one of {', '.join(map(repr, _CHOICES[name]))}")
         if name in _PATTERNS:
-            _compile(name, value)
+            _compile(name, str(value))
     return dict(quirks)
 
 

@@ -1,0 +1,206 @@
+"""The stream of a Chat Completions answer to deltas, as servers really send it (wire-format notes 1.3, 2.3, 2.4, 2.6)."""
+
+from typing import Any
+
+from app.config.limits import ANSWER_BYTES_MAX
+from app.entries import lossless
+from app.entries.deltas import Delta, Finished, OpaqueBlock, ReasoningBlock, ReasoningDelta, StreamFailed, TextDelta, ToolCallStarted, UsageReport
+from app.formats.framing.sse import EventTooLong, SseReader
+from app.formats.openai_chat.calls import CallSlots, TooManyCalls
+from app.formats.openai_chat.errors import stream_error
+from app.formats.openai_chat.rules import DIALECT, STOP_REASONS
+from app.formats.openai_chat.usage import read_usage
+
+_MODELLED = frozenset(
+    {"role", "content", "refusal", "tool_calls", "reasoning", "reasoning_content", "reasoning_details", "function_call", "obfuscation", "name"}
+)
+
+_BLANK = b" \t\r\n\xef\xbb\xbf"
+
+
+class ChatStreamReader:
+    """One answer. Text, reasoning and refusal have a part each, every call its own; parts are numbered as they first appear.
+
+    `Finished` comes at `[DONE]` or at the end, after usage and whatever else followed the finish reason. A stream without a
+    finish reason fails as `stream-truncated`, with or without `[DONE]`. `producer` names who may get opaque blocks back.
+    """
+
+    def __init__(self, producer: str = "") -> None:
+        self._producer = producer
+        self._sse = SseReader()
+        self._sniffed = False
+        self._document: list[bytes] | None = None
+        self._bytes = 0
+        self._calls = CallSlots()
+        self._parts: dict[str, int] = {}
+        self._parts_count = 0
+        self._native: str | None = None
+        self._refused = False
+        self._details: list[Any] = []
+        self._extras: dict[str, list[Any]] = {}
+        self._usage: Any = None
+        self._over = False
+
+    def feed(self, data: bytes) -> list[Delta]:
+        """The deltas that these bytes complete; nothing after the last one."""
+        found: list[Delta] = []
+        if self._over:
+            return found
+        self._bytes += len(data)
+        if not self._sniffed:
+            self._sniff(data)
+        try:
+            if self._bytes > ANSWER_BYTES_MAX:
+                raise EventTooLong("the answer is too long")
+            if self._document is not None:
+                self._document.append(data)
+                return found
+            for event in self._sse.feed(data):
+                self._event(event.data, found)
+                if found and isinstance(found[-1], Finished | StreamFailed):
+                    break
+        except (EventTooLong, TooManyCalls):
+            self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
+        return found
+
+    def end(self) -> list[Delta]:
+        """What is left once the connection is closed."""
+        found: list[Delta] = []
+        if not self._over and self._document is not None:
+            self._whole(b"".join(self._document), found)
+        if not self._over:
+            self._finish(found)
+        return found
+
+    def _sniff(self, data: bytes) -> None:
+        """Tells a stream from a single JSON document, which some gateways send for an error with status 200."""
+        head = data.lstrip(_BLANK)
+        if head:
+            self._sniffed = True
+            self._document = [] if head.startswith(b"{") else None
+
+    def _whole(self, body: bytes, found: list[Delta]) -> None:
+        """An answer that came as one document: its message is read like one great delta."""
+        try:
+            document = lossless.loads(body)
+        except lossless.InvalidJson:
+            return
+        choice = _first(document.get("choices"))
+        if "message" in choice:
+            choice["delta"] = choice["message"]
+        self._chunk(document, body.decode(), found)
+
+    def _event(self, data: str, found: list[Delta]) -> None:
+        if data.strip() == "[DONE]":
+            self._finish(found)
+            return
+        try:
+            chunk = lossless.read(data)
+        except (ValueError, RecursionError):
+            self._fail(StreamFailed("upstream-error", "The stream holds an event that is no JSON."), found)
+            return
+        if isinstance(chunk, dict):
+            self._chunk(chunk, data, found)
+
+    def _chunk(self, chunk: dict[str, Any], raw: str, found: list[Delta]) -> None:
+        groq = chunk.get("x_groq")
+        beside = groq if isinstance(groq, dict) else {}
+        error = chunk.get("error") or beside.get("error")
+        choice = _first(chunk.get("choices"))
+        delta = choice.get("delta")
+        if isinstance(delta, dict):
+            self._delta(delta, found)
+        usage = chunk.get("usage") or beside.get("usage")
+        if isinstance(usage, dict) and usage != self._usage:
+            self._usage = usage
+            found.append(UsageReport(read_usage(usage), raw))
+        native = choice.get("finish_reason")
+        if error or native == "error" or chunk.get("object") == "error":
+            self._fail(stream_error(error or chunk), found)
+        elif isinstance(native, str) and native and self._native is None:
+            self._native = native
+
+    def _delta(self, delta: dict[str, Any], found: list[Delta]) -> None:
+        reasoning = delta.get("reasoning_content") or delta.get("reasoning")
+        if isinstance(reasoning, str) and reasoning:
+            found.append(ReasoningDelta(self._part("reasoning"), reasoning))
+        details = delta.get("reasoning_details")
+        if isinstance(details, list) and details:
+            self._part("reasoning")
+            self._details.extend(details)
+        content = delta.get("content")
+        if isinstance(content, str):
+            if content:
+                found.append(TextDelta(self._part("text"), content))
+        elif isinstance(content, list):
+            for piece in content:
+                self._piece(piece, found)
+        refusal = delta.get("refusal")
+        if isinstance(refusal, str) and refusal:
+            self._refused = True
+            found.append(TextDelta(self._part("refusal"), refusal))
+        calls = delta.get("tool_calls")
+        old = delta.get("function_call")
+        for fragment in calls if isinstance(calls, list) else [{"index": 0, "function": old}] if isinstance(old, dict) else ():
+            said = self._calls.take(fragment, self._parts_count)
+            self._parts_count += sum(isinstance(item, ToolCallStarted) for item in said)
+            found.extend(said)
+            if isinstance(fragment, dict) and fragment.get("extra_content"):
+                self._extras.setdefault("tool_calls.extra_content", []).append({"id": fragment.get("id"), "extra_content": fragment["extra_content"]})
+        for key, value in delta.items():
+            if key not in _MODELLED and value:
+                self._extras.setdefault(key, []).append(value)
+
+    def _piece(self, piece: Any, found: list[Delta]) -> None:
+        """One chunk of a content list: text, or thinking as Mistral spells it; anything else is kept as received."""
+        if not isinstance(piece, dict):
+            return
+        text = piece.get("text")
+        if piece.get("type") in ("text", "output_text") and isinstance(text, str):
+            if text:
+                found.append(TextDelta(self._part("text"), text))
+        elif piece.get("type") == "thinking" and isinstance(piece.get("thinking"), list):
+            said = "".join(item["text"] for item in piece["thinking"] if isinstance(item, dict) and isinstance(item.get("text"), str))
+            if said:
+                found.append(ReasoningDelta(self._part("reasoning"), said))
+        else:
+            self._extras.setdefault("content", []).append(piece)
+
+    def _part(self, kind: str) -> int:
+        if kind not in self._parts:
+            self._parts[kind] = self._parts_count
+            self._parts_count += 1
+        return self._parts[kind]
+
+    def _finish(self, found: list[Delta]) -> None:
+        if self._native is None:
+            self._fail(StreamFailed("stream-truncated", "The stream ended without a finish reason.", retryable=True), found)
+            return
+        self._leave(found)
+        reason = STOP_REASONS.get(self._native, "other")
+        if reason == "finished" and self._calls.started:
+            reason = "tool_calls"
+        elif reason == "finished" and self._refused:
+            reason = "refused"
+        found.append(Finished(reason, self._native))
+        self._over = True
+
+    def _fail(self, failed: StreamFailed, found: list[Delta]) -> None:
+        self._leave(found)
+        found.append(failed)
+        self._over = True
+
+    def _leave(self, found: list[Delta]) -> None:
+        """What was gathered and has no delta of its own: reasoning details, calls without a name, unknown fields."""
+        if self._details:
+            found.append(ReasoningBlock(self._parts["reasoning"], lossless.dumps(self._details), self._producer))
+        if nameless := self._calls.nameless():
+            self._extras["tool_calls"] = list(nameless)
+        if self._extras:
+            found.append(OpaqueBlock(self._parts_count, DIALECT, self._producer, lossless.dumps(self._extras), ", ".join(self._extras)[:200]))
+
+
+def _first(choices: Any) -> dict[str, Any]:
+    """The choice with index 0; more than one is never asked for."""
+    listed = choices if isinstance(choices, list) else ()
+    return next((choice for choice in listed if isinstance(choice, dict) and choice.get("index") in (0, None)), {})

@@ -1,0 +1,69 @@
+"""Limits and words of Chat Completions. What differs by model or server stands in `WireRules` and is overridden by quirks.
+
+Sources: the wire-format notes 1.1, 1.2, 1.4 and 7.3 (openai 3.57.0 types, OpenAPI 2.3.0, issue threads named there).
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from app.models.wire_rules import RULES_OF, WireRules
+
+DIALECT = "openai-chat"
+PATH = "/chat/completions"
+RULES: WireRules = RULES_OF[DIALECT]
+"""The defaults. Token overheads are the cookbook's (7.3): 3 a message, 3 for the reply; tools are estimates."""
+
+TOOLS_MAX = 128
+CALLS_PER_MESSAGE_MAX = 128
+STOPS_MAX = 4
+DESCRIPTION_CHARS_MAX = 1024
+CONTENT_CHARS_MAX = 10_485_760
+SCHEMA_NAME_CHARS_MAX = 64
+
+EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
+"""`max` is an OpenAI word of Responses only, and a DeepSeek one on Chat; it is let through."""
+
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+AUDIO_FORMATS: Mapping[str, str] = MappingProxyType({"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"})
+
+ERROR_MARK = "[error] "
+"""What a failed tool result begins with: the format has no flag for it."""
+
+EMPTY_ARGUMENTS = "{}"
+"""What a call without argument text is sent with."""
+
+PROTECTED_KEYS = frozenset({"model", "messages", "tools", "stream"})
+"""Keys that `params.extra` cannot override: the record of the call would no longer say what was sent."""
+
+STOP_REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "stop": "finished",
+        "eos": "finished",
+        "end_turn": "finished",
+        "stop_sequence": "finished",
+        "tool_calls": "tool_calls",
+        "function_call": "tool_calls",
+        "tool_use": "tool_calls",
+        "length": "length",
+        "model_length": "length",
+        "max_tokens": "length",
+        "content_filter": "refused",
+        "sensitive": "refused",
+    }
+)
+"""Native → neutral; a word that is not here is neutral `other`, so that no unknown ending passes for a finished one."""
+
+FINISH_REASONS: Mapping[str, str] = MappingProxyType(
+    {"finished": "stop", "tool_calls": "tool_calls", "length": "length", "refused": "content_filter"}
+)
+"""Neutral → native, for streams that we write."""
+
+REASONS_ALWAYS = re.compile(r"gpt-(6-astra|6\.1-sol|6\.2-astra)")
+"""Models that cannot switch reasoning off, so that function tools need another dialect (1.2)."""
+
+REASONS_UNLESS_NONE = re.compile(r"gpt-(5\.[6-9]|[6-9])")
+"""Models that refuse function tools on this route unless `reasoning_effort` says `none`."""
+
+REASONS_WHEN_ASKED = re.compile(r"gpt-5\.[45](?!\d)")
+"""Models that refuse function tools on this route when `reasoning_effort` asks for any."""

@@ -1,0 +1,149 @@
+"""The rules of a Chat Completions request that can be judged from its body: every one that it breaks, with a pointer.
+
+Sources: the wire-format notes 1.1 and 1.2, with the tolerances of 12 (unknown keys and undeclared names are let through).
+Written apart from the compiler: it knows nothing of how a body came about.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from app.formats.openai_chat.rules import CALLS_PER_MESSAGE_MAX, CONTENT_CHARS_MAX, RULES
+from app.formats.openai_chat.validate_options import check_options
+from app.formats.openai_chat.validate_parts import check_assistant_part, check_text_part, check_user_part
+from app.formats.protocols import Violation
+
+_NAME = re.compile(RULES.name_pattern)
+_ROLES = ("developer", "system", "user", "assistant", "tool", "function")
+
+Found = list[Violation]
+PartCheck = Callable[[Mapping[str, Any], str, Found], None]
+
+
+def validate(body: Mapping[str, Any], call_id_chars_max: int = RULES.call_id_chars_max) -> list[Violation]:
+    """All violations, in the order of the body. Details name rules, limits and positions, never content."""
+    found: Found = []
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        found.append(Violation("/messages", "messages-missing", "`messages` has to be a list of at least one message."))
+    else:
+        for index, message in enumerate(messages):
+            if isinstance(message, Mapping):
+                _message(message, f"/messages/{index}", found, call_id_chars_max)
+            else:
+                found.append(Violation(f"/messages/{index}", "not-an-object", "A message is an object."))
+        _pairing(messages, found)
+    check_options(body, found)
+    return found
+
+
+def _message(message: Mapping[str, Any], at: str, found: Found, call_id_chars_max: int) -> None:
+    role = message.get("role")
+    if role not in _ROLES:
+        found.append(Violation(f"{at}/role", "role-unknown", f"A role is one of {', '.join(_ROLES)}."))
+        return
+    name = message.get("name")
+    if name is not None and not (isinstance(name, str) and name):
+        found.append(Violation(f"{at}/name", "name-invalid", "A name is a non-empty string."))
+    if role == "assistant":
+        _assistant(message, at, found, call_id_chars_max)
+        return
+    if role == "function":
+        if not isinstance(message.get("content"), str | None):
+            found.append(Violation(f"{at}/content", "content-invalid", "A function message has a string or null."))
+        return
+    if role == "tool":
+        _call_id(message.get("tool_call_id"), f"{at}/tool_call_id", found, call_id_chars_max)
+    if message.get("content") is None:
+        found.append(Violation(f"{at}/content", "content-missing", f"A {role} message needs content; an empty string will do."))
+        return
+    _content(message["content"], f"{at}/content", found, check_user_part if role == "user" else check_text_part)
+
+
+def _content(content: Any, at: str, found: Found, check: PartCheck) -> None:
+    if isinstance(content, str):
+        if len(content) > CONTENT_CHARS_MAX:
+            found.append(Violation(at, "content-too-long", f"Content takes at most {CONTENT_CHARS_MAX} characters."))
+    elif not isinstance(content, list):
+        found.append(Violation(at, "content-invalid", "Content is a string or a list of parts."))
+    elif not content:
+        found.append(Violation(at, "content-empty", "A list of parts is not empty."))
+    else:
+        for index, part in enumerate(content):
+            if isinstance(part, Mapping):
+                check(part, f"{at}/{index}", found)
+            else:
+                found.append(Violation(f"{at}/{index}", "not-an-object", "A part is an object."))
+
+
+def _assistant(message: Mapping[str, Any], at: str, found: Found, call_id_chars_max: int) -> None:
+    content, calls = message.get("content"), message.get("tool_calls")
+    stands_alone = any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))
+    if content is not None:
+        _content(content, f"{at}/content", found, check_assistant_part)
+    elif not stands_alone:
+        found.append(Violation(f"{at}/content", "content-missing", "An assistant message needs content or tool calls."))
+    if calls is None:
+        return
+    if not isinstance(calls, list) or not calls:
+        found.append(Violation(f"{at}/tool_calls", "tool-calls-empty", "`tool_calls` is a list of at least one call, or left out."))
+        return
+    if len(calls) > CALLS_PER_MESSAGE_MAX:
+        found.append(Violation(f"{at}/tool_calls", "tool-calls-too-many", f"One message takes at most {CALLS_PER_MESSAGE_MAX} calls."))
+    seen: set[str] = set()
+    for index, call in enumerate(calls):
+        place = f"{at}/tool_calls/{index}"
+        if not isinstance(call, Mapping):
+            found.append(Violation(place, "not-an-object", "A call is an object."))
+            continue
+        _call(call, place, found)
+        _call_id(call.get("id"), f"{place}/id", found, call_id_chars_max)
+        if isinstance(call.get("id"), str):
+            if call["id"] in seen:
+                found.append(Violation(f"{place}/id", "call-id-repeated", "Two calls of one message bear the same id."))
+            seen.add(call["id"])
+
+
+def _call(call: Mapping[str, Any], at: str, found: Found) -> None:
+    kind = call.get("type", "function")
+    inner = call.get(kind) if kind in ("function", "custom") else None
+    if not isinstance(inner, Mapping):
+        found.append(Violation(f"{at}/type", "call-type-unknown", "A call is of type function or custom and has the object of that name."))
+        return
+    name = inner.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        found.append(Violation(f"{at}/{kind}/name", "name-invalid", f"A tool name matches {RULES.name_pattern}."))
+    said = "arguments" if kind == "function" else "input"
+    if not isinstance(inner.get(said), str):
+        found.append(Violation(f"{at}/{kind}/{said}", "arguments-not-text", f"`{said}` is a string."))
+
+
+def _call_id(value: Any, at: str, found: Found, call_id_chars_max: int) -> None:
+    if not isinstance(value, str) or not value:
+        found.append(Violation(at, "call-id-missing", "A tool call id is a non-empty string."))
+    elif len(value) > call_id_chars_max:
+        found.append(Violation(at, "call-id-too-long", f"A tool call id takes at most {call_id_chars_max} characters."))
+
+
+def _pairing(messages: list[Any], found: Found) -> None:
+    """Every call is answered directly after its message with nothing between, and every result has such a call."""
+    open_calls: dict[str, str] = {}
+    for index, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            continue
+        if message.get("role") == "tool":
+            call_id = message.get("tool_call_id")
+            if not isinstance(call_id, str) or open_calls.pop(call_id, None) is None:
+                found.append(Violation(f"/messages/{index}", "result-without-call", "A tool message answers a call of the assistant before it."))
+            continue
+        _unanswered(open_calls, found)
+        calls = message.get("tool_calls") if message.get("role") == "assistant" else None
+        for number, call in enumerate(calls if isinstance(calls, list) else ()):
+            if isinstance(call, Mapping) and isinstance(call.get("id"), str):
+                open_calls[call["id"]] = f"/messages/{index}/tool_calls/{number}"
+    _unanswered(open_calls, found)
+
+
+def _unanswered(open_calls: dict[str, str], found: Found) -> None:
+    found.extend(Violation(at, "call-without-result", "A call has to be answered by a tool message directly after it.") for at in open_calls.values())
+    open_calls.clear()

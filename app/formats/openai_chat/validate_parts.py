@@ -1,0 +1,58 @@
+"""Content parts of a Chat request: which types a role takes and what each needs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.formats.openai_chat.rules import CONTENT_CHARS_MAX
+from app.formats.protocols import Violation
+
+_DETAILS = ("auto", "low", "high", "original")
+
+
+def check_text_part(part: Mapping[str, Any], at: str, found: list[Violation]) -> None:
+    """System, developer and tool messages: text only."""
+    if part.get("type") != "text":
+        found.append(Violation(f"{at}/type", "part-type-not-taken", "This role takes text parts only."))
+    else:
+        _text(part, "text", at, found)
+
+
+def check_assistant_part(part: Mapping[str, Any], at: str, found: list[Violation]) -> None:
+    """Assistant messages: text and refusal."""
+    kind = part.get("type")
+    if kind not in ("text", "refusal"):
+        found.append(Violation(f"{at}/type", "part-type-not-taken", "An assistant message takes text and refusal parts."))
+    else:
+        _text(part, kind, at, found)
+
+
+def check_user_part(part: Mapping[str, Any], at: str, found: list[Violation]) -> None:
+    """User messages: text, image_url, input_audio and file."""
+    kind = part.get("type")
+    if kind == "text":
+        _text(part, "text", at, found)
+    elif kind == "image_url":
+        image = part.get("image_url")
+        url = image.get("url") if isinstance(image, Mapping) else None
+        if not isinstance(url, str) or not url.startswith(("https://", "http://", "data:")):
+            found.append(Violation(f"{at}/image_url/url", "url-invalid", "An image has an http or data URL."))
+        if isinstance(image, Mapping) and image.get("detail", "auto") not in _DETAILS:
+            found.append(Violation(f"{at}/image_url/detail", "value-unknown", f"`detail` is one of {', '.join(_DETAILS)}."))
+    elif kind == "input_audio":
+        audio = part.get("input_audio")
+        if not isinstance(audio, Mapping) or not isinstance(audio.get("data"), str) or audio.get("format") not in ("wav", "mp3"):
+            found.append(Violation(f"{at}/input_audio", "audio-invalid", "Audio has `data` and `format` wav or mp3."))
+    elif kind == "file":
+        file = part.get("file")
+        if not isinstance(file, Mapping) or not (isinstance(file.get("file_data"), str) or isinstance(file.get("file_id"), str)):
+            found.append(Violation(f"{at}/file", "file-invalid", "A file has `file_data` or `file_id`."))
+    else:
+        found.append(Violation(f"{at}/type", "part-type-not-taken", "A user message takes text, image_url, input_audio and file parts."))
+
+
+def _text(part: Mapping[str, Any], key: str, at: str, found: list[Violation]) -> None:
+    text = part.get(key)
+    if not isinstance(text, str):
+        found.append(Violation(f"{at}/{key}", "text-missing", f"`{key}` is a string."))
+    elif len(text) > CONTENT_CHARS_MAX:
+        found.append(Violation(f"{at}/{key}", "content-too-long", f"Content takes at most {CONTENT_CHARS_MAX} characters."))

@@ -1,0 +1,257 @@
+"""A neutral request to the bytes of a Chat Completions request, and the pointers of everything in it.
+
+Drops, merges and reorders nothing. What the format cannot say becomes a stand-in text or is left out, with a loss.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from app.context.draft import NeutralMessage, NeutralRequest
+from app.context.sources import Tool
+from app.entries import lossless
+from app.entries.parts import Media, Opaque, Part, Reasoning, Text, ToolCall
+from app.formats.openai_chat.media import media_part, stand_in
+from app.formats.openai_chat.rules import EMPTY_ARGUMENTS, ERROR_MARK, PROTECTED_KEYS
+from app.formats.protocols import Pointer, WireLoss, Written
+from app.models.resolve import UPSTREAM_PLAYS
+
+_READ_PARAMS = UPSTREAM_PLAYS | {"dialect", "extra", "max_output_tokens", "reasoning", "temperature"}
+
+
+def write_request(request: NeutralRequest, blobs: Mapping[str, bytes]) -> Written:
+    """The body, always a streaming one. `blobs`: digest → bytes of the images and files that the messages name.
+
+    Equal requests give equal bytes. Lone surrogates, which UTF-8 has no form for, become U+FFFD with a loss.
+    """
+    writer = _Writer(request, blobs, scrub=False)
+    document = writer.document()
+    try:
+        body = orjson.dumps(document, default=_plain)
+    except TypeError:
+        writer = _Writer(request, blobs, scrub=True)
+        document = writer.document()
+        try:
+            body = orjson.dumps(document, default=_plain)
+        except TypeError:  # integers beyond 64 bits
+            body = lossless.dumps(_dicts(document)).encode()
+    return Written(body, tuple(writer.pointers), tuple(writer.losses), tuple(writer.sections), tuple(writer.tools))
+
+
+class _Writer:
+    """One pass over a request. `scrub` is off at first: almost no text needs it, and the serialiser tells when one does."""
+
+    __slots__ = ("blobs", "losses", "offset", "pointers", "request", "rules", "scrub", "sections", "tools")
+
+    def __init__(self, request: NeutralRequest, blobs: Mapping[str, bytes], *, scrub: bool) -> None:
+        self.request = request
+        self.rules = request.target.rules
+        self.blobs = blobs
+        self.scrub = scrub
+        self.offset = 0
+        self.pointers: list[Pointer] = []
+        self.losses: list[WireLoss] = []
+        self.sections: list[str] = []
+        self.tools: list[str] = []
+
+    def document(self) -> dict[str, Any]:
+        """The body as a tree, keys in the order in which they are sent."""
+        request, params = self.request, self.request.target.model.params
+        document: dict[str, Any] = {"model": self.text(request.target.model.name), "messages": self.messages()}
+        if request.tools:
+            document["tools"] = [self.tool(tool) for tool in request.tools]
+            self.tools = [f"/tools/{index}" for index in range(len(request.tools))]
+        if (choice := self.tool_choice()) is not None:
+            document["tool_choice"] = choice
+        if params.get("max_output_tokens") is not None:
+            document[self.rules.max_tokens_key] = params["max_output_tokens"]
+        if params.get("temperature") is not None:
+            document["temperature"] = params["temperature"]
+        effort = (params.get("reasoning") or {}).get("effort")
+        if effort is not None and self.rules.reasoning_effort:
+            document["reasoning_effort"] = effort
+        elif effort is not None:
+            self.losses.append(WireLoss("reasoning_effort", "not_in_format"))
+        document["stream"] = True
+        if self.rules.stream_usage:
+            document["stream_options"] = {"include_usage": True}
+        self.losses.extend(WireLoss(f"params.{key}", "not_in_format") for key in params if key not in _READ_PARAMS)
+        for key, value in (params.get("extra") or {}).items():
+            if key in PROTECTED_KEYS:
+                self.losses.append(WireLoss(f"params.extra.{key}", "protected"))
+            else:
+                document[key] = self.value(value)
+        return document
+
+    def messages(self) -> list[dict[str, Any]]:
+        """One head message of the system sections, joined by a blank line, then one message for each neutral one."""
+        found: list[dict[str, Any]] = []
+        head = "\n\n".join(section.text for section in self.request.system if section.text)
+        if head:
+            found.append({"role": self.rules.system_role, "content": self.text(head)})
+            self.offset = 1
+        self.sections = ["/messages/0/content" if section.text else "" for section in self.request.system]
+        for source, message in enumerate(self.request.messages):
+            self.pointers.append(Pointer(f"/messages/{source + self.offset}", source))
+            if message.role == "assistant":
+                found.append(self.assistant(source, message))
+            elif message.role == "tool":
+                found.append({"role": "tool", "tool_call_id": self.text(message.tool_call_id or "", source), "content": self.result(source, message)})
+            else:
+                found.append({"role": "user", "content": self.user(source, message.parts)})
+        return found
+
+    def user(self, source: int, parts: tuple[Part, ...]) -> str | list[dict[str, Any]]:
+        """A single text is sent as a string, anything else as a list of parts in order."""
+        base = f"/messages/{source + self.offset}/content"
+        if len(parts) == 1 and isinstance(parts[0], Text):
+            self.pointers.append(Pointer(base, source, 0))
+            return self.text(parts[0].text, source, 0)
+        content: list[dict[str, Any]] = []
+        for index, part in enumerate(parts):
+            if isinstance(part, Text):
+                sent: dict[str, Any] = {"type": "text", "text": self.text(part.text, source, index)}
+            elif isinstance(part, Media):
+                sent, why = media_part(part, self.blobs, self.rules)
+                if why is not None:
+                    self.losses.append(WireLoss(part.kind, why, source, index))
+                    sent["text"] = self.text(sent["text"], source, index)
+            else:
+                self.unsaid(part, source, index)
+                continue
+            self.pointers.append(Pointer(f"{base}/{len(content)}", source, index))
+            content.append(sent)
+        return content or ""
+
+    def assistant(self, source: int, message: NeutralMessage) -> dict[str, Any]:
+        """Text, calls with the exact argument text of the model, and reasoning only where the target takes it back."""
+        base = f"/messages/{source + self.offset}"
+        texts: list[str] = []
+        said: list[int] = []
+        calls: list[dict[str, Any]] = []
+        thoughts: list[str] = []
+        for index, part in enumerate(message.parts):
+            if isinstance(part, Text):
+                texts.append(self.text(part.text, source, index))
+                said.append(index)
+            elif isinstance(part, ToolCall):
+                self.pointers.append(Pointer(f"{base}/tool_calls/{len(calls)}", source, index))
+                calls.append(self.call(source, index, part))
+            elif isinstance(part, Reasoning) and self.rules.reasoning_key:
+                self.pointers.append(Pointer(f"{base}/{self.rules.reasoning_key}", source, index))
+                thoughts.append(self.text(part.text, source, index))
+            elif isinstance(part, Media):
+                self.losses.append(WireLoss(part.kind, "not_in_answers", source, index))
+                texts.append(self.text(stand_in(part), source, index))
+                said.append(index)
+            else:
+                self.unsaid(part, source, index)
+        listed = len(texts) > 1 and self.rules.content_lists
+        self.pointers.extend(Pointer(f"{base}/content/{n}" if listed else f"{base}/content", source, index) for n, index in enumerate(said))
+        sent: dict[str, Any] = {"role": "assistant"}
+        sent["content"] = [{"type": "text", "text": text} for text in texts] if listed else "\n\n".join(texts) if texts else None if calls else ""
+        if thoughts or self.rules.reasoning_always:
+            sent[self.rules.reasoning_key or "reasoning_content"] = "".join(thoughts)
+            if not thoughts:
+                self.losses.append(WireLoss("reasoning", "empty_value_required", source))
+        if calls:
+            sent["tool_calls"] = calls
+        return sent
+
+    def call(self, source: int, index: int, call: ToolCall) -> dict[str, Any]:
+        arguments = call.arguments
+        if not arguments or arguments.isspace():
+            arguments = EMPTY_ARGUMENTS
+            self.losses.append(WireLoss("arguments", "empty_arguments", source, index))
+        return {
+            "id": self.text(call.tool_call_id, source, index),
+            "type": "function",
+            "function": {"name": self.text(call.name, source, index), "arguments": self.text(arguments, source, index)},
+        }
+
+    def result(self, source: int, message: NeutralMessage) -> str:
+        """The text of a tool result: its parts joined by line breaks, pictures and files named, a failure marked in front."""
+        pointer = f"/messages/{source + self.offset}/content"
+        texts: list[str] = []
+        for index, part in enumerate(message.parts):
+            if isinstance(part, Text):
+                texts.append(self.text(part.text, source, index))
+            elif isinstance(part, Media):
+                self.losses.append(WireLoss(part.kind, "not_in_results", source, index))
+                texts.append(self.text(stand_in(part), source, index))
+            else:
+                self.unsaid(part, source, index)
+                continue
+            self.pointers.append(Pointer(pointer, source, index))
+        said = "\n".join(texts)
+        return ERROR_MARK + said if message.is_error else said
+
+    def unsaid(self, part: Part, source: int, index: int) -> None:
+        """Records a part that this format has no place for."""
+        what = "opaque" if isinstance(part, Opaque) else "reasoning" if isinstance(part, Reasoning) else "tool_call"
+        self.losses.append(WireLoss(what, "not_in_format", source, index))
+
+    def tool(self, tool: Tool) -> dict[str, Any]:
+        function: dict[str, Any] = {"name": self.text(tool.name)}
+        if tool.description:
+            function["description"] = self.text(tool.description)
+        function["parameters"] = self.value(tool.parameters)
+        return {"type": "function", "function": function}
+
+    def tool_choice(self) -> str | dict[str, Any] | None:
+        """How the tools may be chosen (0.2): a mode, a named tool, or a subset, which Chat nests one level deeper than others."""
+        request = self.request
+        if not request.tools or (request.tool_choice is None and request.allowed_tools is None):
+            return None
+        if not self.rules.tool_choice:
+            self.losses.append(WireLoss("tool_choice", "not_enforced"))
+            return None
+        choice = request.tool_choice or "auto"
+        if choice not in ("auto", "none", "required"):
+            return _named(choice)
+        if request.allowed_tools is None or choice == "none":
+            return choice
+        if not request.allowed_tools:
+            return "none"
+        if not self.rules.allowed_tools:
+            self.losses.append(WireLoss("allowed_tools", "not_enforced"))
+            return choice
+        return {"type": "allowed_tools", "allowed_tools": {"mode": choice, "tools": [_named(name) for name in request.allowed_tools]}}
+
+    def text(self, text: str, source: int | None = None, part: int | None = None) -> str:
+        """The text as UTF-8 can say it."""
+        if not self.scrub or text.isascii():
+            return text
+        clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if clean != text:
+            self.losses.append(WireLoss("text", "lone_surrogate", source, part))
+        return clean
+
+    def value(self, value: Any) -> Any:
+        """The same for a whole JSON value."""
+        if not self.scrub:
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(key): self.value(item) for key, item in value.items()}
+        return [self.value(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _named(name: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, lossless.Number):
+        return orjson.Fragment(value.text)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError
+
+
+def _dicts(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _dicts(item) for key, item in value.items()}
+    return [_dicts(item) for item in value] if isinstance(value, (list, tuple)) else value
