@@ -8,6 +8,8 @@ from app.storage.rows import AgentRow
 
 _AGENTS = "SELECT * FROM ledger.agents_v1($1, $2, $3, $4, $5, $6)"
 
+AgentRows = list[AgentRow]
+
 
 class Agents:
     def __init__(self, pool: Pool) -> None:
@@ -23,12 +25,12 @@ class Agents:
         rows = await self._pool.fetch(_AGENTS, tenant, name, revision, None, None, 1)
         return decode.agent(rows[0]) if rows else None
 
-    async def list(self, tenant: UUID, *, after: str | None = None, limit: int) -> list[AgentRow]:
+    async def list(self, tenant: UUID, *, after: str | None = None, limit: int) -> AgentRows:
         """The newest revision of each agent, by name."""
         rows = await self._pool.fetch(_AGENTS, tenant, None, None, after or "", None, limit)
         return [decode.agent(row) for row in rows]
 
-    async def revisions(self, tenant: UUID, name: str, *, after: int = 0, limit: int) -> list[AgentRow]:
+    async def revisions(self, tenant: UUID, name: str, *, after: int = 0, limit: int) -> AgentRows:
         """Revisions of one agent with numbers above `after`, ascending."""
         rows = await self._pool.fetch(_AGENTS, tenant, name, None, None, after, limit)
         return [decode.agent(row) for row in rows]

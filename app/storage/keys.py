@@ -6,6 +6,8 @@ from app.storage import decode
 from app.storage.pool import Pool
 from app.storage.rows import KeyRow
 
+KeyRows = list[KeyRow]
+
 
 class Keys:
     def __init__(self, pool: Pool) -> None:
@@ -21,7 +23,7 @@ class Keys:
         rows = await self._pool.fetch("SELECT * FROM ledger.key_find_v1($1)", digest)
         return decode.key(rows[0]) if rows else None
 
-    async def list(self, tenant: UUID | None = None, *, after: UUID | None = None, limit: int) -> list[KeyRow]:
+    async def list(self, tenant: UUID | None = None, *, after: UUID | None = None, limit: int) -> KeyRows:
         """Keys by id, of one tenant or (None, for the operator's command line) of all."""
         rows = await self._pool.fetch("SELECT * FROM ledger.keys_v1($1, $2, $3)", tenant, after, limit)
         return [decode.key(row) for row in rows]

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from app.entries.line import PLAIN, Line
+from app.entries.line import Line
 from app.entries.messages import Entry
 
 
@@ -204,12 +204,12 @@ class SessionCursor:
 
 @dataclass(frozen=True, slots=True)
 class EntryFilter:
-    """Which entries a read gives. `line` None: all lines; seqs are exclusive bounds but for `at_seq`, the last one seen.
+    """Which entries a read gives. `line` None: all lines (the current one is `SessionRow.line`); `after_seq` and `before_seq` are exclusive, `at_seq` inclusive.
 
     `families`: letters of `entries.kinds.Family`; `hidden` False leaves hidden entries out; `turn`: only of that turn.
     """
 
-    line: Line | None = PLAIN
+    line: Line | None = None
     families: tuple[str, ...] | None = None
     kinds: tuple[str, ...] | None = None
     after_seq: int = 0

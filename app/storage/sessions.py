@@ -8,6 +8,8 @@ from app.storage.rows import SessionCursor, SessionFilter, SessionRow
 
 _LIST = "SELECT ledger.sessions_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 
+SessionRows = list[SessionRow]
+
 
 class Sessions:
     """Reads only: a session is opened and changed by an append."""
@@ -25,7 +27,7 @@ class Sessions:
         rows = await self._pool.fetch("SELECT ledger.session_external_v1($1, $2, $3)", tenant, user, external_id)
         return None if rows[0][0] is None else decode.session(rows[0][0])
 
-    async def list(self, tenant: UUID, chosen: SessionFilter, after: SessionCursor | None, limit: int) -> list[SessionRow]:
+    async def list(self, tenant: UUID, chosen: SessionFilter, after: SessionCursor | None, limit: int) -> SessionRows:
         """At most `limit` sessions behind `after`, the one with the newest activity first."""
         rows = await self._pool.fetch(
             _LIST,

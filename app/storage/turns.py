@@ -6,6 +6,9 @@ from app.storage import decode
 from app.storage.pool import Pool
 from app.storage.rows import CallRow, TurnRow
 
+TurnRows = list[TurnRow]
+CallRows = list[CallRow]
+
 
 class Turns:
     def __init__(self, pool: Pool) -> None:
@@ -17,7 +20,7 @@ class Turns:
         rows = await self._pool.fetch("SELECT * FROM ledger.turns_v1($1, $2, $3, $4, NULL, 0, 1)", tenant, session, number, turn_id)
         return decode.turn(rows[0]) if rows else None
 
-    async def list(self, tenant: UUID, session: UUID, *, after: int = 0, limit: int, follows: int | None = None) -> list[TurnRow]:
+    async def list(self, tenant: UUID, session: UUID, *, after: int = 0, limit: int, follows: int | None = None) -> TurnRows:
         """Turns with numbers above `after`, ascending. `follows`: only the siblings that follow that turn (0: the start)."""
         rows = await self._pool.fetch("SELECT * FROM ledger.turns_v1($1, $2, NULL, NULL, $3, $4, $5)", tenant, session, follows, after, limit)
         return [decode.turn(row) for row in rows]
@@ -32,7 +35,7 @@ class Calls:
         rows = await self._pool.fetch("SELECT * FROM ledger.calls_v1($1, $2, $3, NULL, NULL, 1)", tenant, session, call_id)
         return decode.call(rows[0]) if rows else None
 
-    async def list(self, tenant: UUID, session: UUID, *, turn: int | None = None, after: UUID | None = None, limit: int) -> list[CallRow]:
+    async def list(self, tenant: UUID, session: UUID, *, turn: int | None = None, after: UUID | None = None, limit: int) -> CallRows:
         """Calls of a session or of one of its turns, ascending by id (which are v7: by time), behind `after`."""
         rows = await self._pool.fetch("SELECT * FROM ledger.calls_v1($1, $2, NULL, $3, $4, $5)", tenant, session, turn, after, limit)
         return [decode.call(row) for row in rows]

@@ -50,7 +50,7 @@ class OtherMajorVersion(EmbeddedPostgresError):
 
     def __init__(self, folder: Path, found: str, installed: str) -> None:
         super().__init__(
-            f"The data folder {folder} was written by PostgreSQL {found}, but PostgreSQL {installed} is installed. Start the release that wrote it and "
+            f"The data folder {folder} was written by PostgreSQL {found}, but PostgreSQL {installed} is installed. Start the release that wrote it, "
             f"`context-ledger export` there, then import into a new folder; or {ELSEWHERE}."
         )
 

@@ -70,15 +70,19 @@ class Folder:
 
     def runtime(self, identity: Identity) -> Path:
         """An empty folder of mode 0700 for the socket, the server's own. Raises FolderNotWritable, DiskFull."""
-        if self._runtime is None:
-            inside = self.path / "run"
-            with self.faults():
+        inside = self.path / "run"
+        with self.faults():
+            if self._runtime is None:
                 self._runtime = inside if _short(inside) else _temporary(self.name, identity)
-                self._runtime.mkdir(mode=0o700, exist_ok=True)
-                os.chown(self._runtime, *identity.owner)
+            self._runtime.mkdir(mode=0o700, exist_ok=True)  # again at each restart: temporary folders get swept
+            os.chown(self._runtime, *identity.owner)
         for leftover in self._runtime.glob(SOCKET_NAME + "*"):
             leftover.unlink(missing_ok=True)  # of a server that was killed; the lock says that it is nobody's
         return self._runtime
+
+    def socket_exists(self) -> bool:
+        """Whether clients can find the server."""
+        return self._runtime is not None and (self._runtime / SOCKET_NAME).exists()
 
     def hand_over(self, path: Path, identity: Identity) -> None:
         """Gives a tree to the server's user when it is another's (the folder comes last, so that an interruption is repeated)."""

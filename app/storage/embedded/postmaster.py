@@ -156,11 +156,19 @@ def _alive(pid: int) -> bool:
 
 
 def _is_postmaster(pid: int, cluster: Path) -> bool:
-    """Whether `pid` is a live postmaster of this cluster (a zombie has no command line; without /proc, any live process is taken for one)."""
+    """Whether `pid` is a live postmaster of this cluster, which it names or works in, should the folder have another name by now.
+
+    A zombie has no command line. Without /proc any live process is taken for one.
+    """
     if not Path("/proc/self/cmdline").exists():
         return _alive(pid)
     words = _command_line(pid).split(b"\0")
-    return os.path.basename(words[0]) == b"postgres" and os.fsencode(cluster) in words
+    if os.path.basename(words[0]) != b"postgres":
+        return False
+    try:
+        return os.fsencode(cluster) in words or os.path.samefile(f"/proc/{pid}/cwd", cluster)
+    except OSError:
+        return False
 
 
 def _children(name: str) -> list[int]:

@@ -26,6 +26,7 @@ DATABASE = "ledger"
 WATCH_SECONDS = 0.1
 RESTART_DELAY_SECONDS_MAX = 5.0
 HEALTHY_SECONDS = 30.0
+TIDY_SECONDS = 10.0
 LOG_BYTES_MAX = 8 * 2**20
 CONNECT_SECONDS = 30.0
 
@@ -107,8 +108,8 @@ class EmbeddedPostgres:
             binaries = self._binaries or find_binaries()
             identity = self._identity or choose_identity()
             self._folder.open()
-            words = self._first_start(binaries, identity)
-            self._watch(words)
+            self._first_start(binaries, identity)
+            self._watch(binaries, identity)
         except Stopped:
             self._fail(StartFailed(self._folder.log, "it was told to stop"))
         except Exception as error:
@@ -125,16 +126,13 @@ class EmbeddedPostgres:
         else:
             self._ready.set_exception(error)
 
-    def _first_start(self, binaries: Path, identity: Identity) -> list[str]:
+    def _first_start(self, binaries: Path, identity: Identity) -> None:
+        clear_leftovers(self._folder, self._progress)
         if not self._folder.cluster.exists():
             self._progress(f"making the embedded PostgreSQL's files in {self._folder.path}")
         prepare(self._folder, binaries, identity)
-        clear_leftovers(self._folder, self._progress)
         self._bound_log()
-        runtime = self._folder.runtime(identity)
-        words = command(self._folder, binaries, identity, runtime)
-        self._postmaster = Postmaster(self._folder, words, self._stop.is_set)
-        self._postmaster.wait_ready(self._progress)
+        runtime = self._start_postmaster(binaries, identity)
         try:
             asyncio.run(_make_login_and_database(runtime))
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
@@ -147,15 +145,21 @@ class EmbeddedPostgres:
                 socket_folder=runtime,
             )
         )
-        return words
 
-    def _watch(self, words: list[str]) -> None:
+    def _start_postmaster(self, binaries: Path, identity: Identity) -> Path:
+        runtime = self._folder.runtime(identity)
+        self._postmaster = Postmaster(self._folder, command(self._folder, binaries, identity, runtime), self._stop.is_set)
+        self._postmaster.wait_ready(self._progress)
+        return runtime
+
+    def _watch(self, binaries: Path, identity: Identity) -> None:
         """Until told to stop: a postmaster that is gone is started again, at once at first, then ever later up to a limit."""
-        delay, healthy_from, log_checked = 0.0, time.monotonic(), time.monotonic()
+        delay, healthy_from, tidied = 0.0, time.monotonic(), time.monotonic()
         while not self._stop.wait(WATCH_SECONDS):
-            if time.monotonic() - log_checked > HEALTHY_SECONDS:
-                log_checked = time.monotonic()
+            if time.monotonic() - tidied > TIDY_SECONDS:
+                tidied = time.monotonic()
                 self._bound_log()
+                self._check_socket()
             if self._postmaster is not None and not self._postmaster.ended():
                 continue
             if time.monotonic() - healthy_from > HEALTHY_SECONDS:
@@ -166,14 +170,18 @@ class EmbeddedPostgres:
             delay = min(RESTART_DELAY_SECONDS_MAX, 2 * delay or WATCH_SECONDS)
             try:
                 clear_leftovers(self._folder, self._progress)
-                self._postmaster = Postmaster(self._folder, words, self._stop.is_set)
-                self._postmaster.wait_ready(self._progress)
+                self._start_postmaster(binaries, identity)
             except EmbeddedPostgresError as error:
                 _log.error("the embedded PostgreSQL did not come back: %s", error)
                 continue
             self.restarts += 1
             healthy_from = time.monotonic()
-            _log.warning("the embedded PostgreSQL is back (pid %d)", self._postmaster.pid)
+            _log.warning("the embedded PostgreSQL is back (pid %s)", self.postmaster_pid)
+
+    def _check_socket(self) -> None:
+        """A server whose socket was deleted (a sweep of temporary folders) cannot be reached any more: it is stopped, to be started again."""
+        if self._postmaster is not None and not self._folder.socket_exists():
+            self._postmaster.stop()
 
     def _bound_log(self) -> None:
         """The server appends, so its file can be copied and cut under it; a few lines between the two steps may be lost."""

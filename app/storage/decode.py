@@ -1,0 +1,142 @@
+"""From the driver's records to our values."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from app.entries.line import decode_line
+from app.entries.messages import Entry
+from app.storage.rows import AgentRow, CallRow, KeyRow, SessionRow, StoredAnswer, TurnRow, Window
+from app.storage.types import Appended
+
+
+def appended(row: Any) -> Appended:
+    """The answer of `append_v1`."""
+    if row["replayed"]:
+        return Appended(0, 0, b"", 0, row["stored_turn"], (), (), (), row["recorded_at"], replayed=True, stored=stored_answer(row))
+    return Appended(
+        first_seq=row["first_seq"],
+        last_seq=row["last_seq"],
+        head_digest=row["head_digest"],
+        fence=row["fence"],
+        turn_number=row["turn_number"],
+        message_indexes=tuple(row["message_indexes"]),
+        payload_digests=tuple(row["payload_digests"]),
+        digests=tuple(row["digests"]),
+        recorded_at=row["recorded_at"],
+        last_event_n=row["last_event_n"],
+    )
+
+
+def stored_answer(row: Any) -> StoredAnswer:
+    return StoredAnswer(
+        row["stored_digest"], row["stored_status"], row["stored_body"], row["stored_session"], row["stored_turn"], row["recorded_at"]
+    )
+
+
+def entry(row: Any) -> Entry:
+    blobs = row["blobs"]
+    return Entry(
+        row["seq"],
+        row["kind"],
+        row["version"],
+        row["turn"],
+        row["message_index"],
+        row["agent"],
+        row["invocation"],
+        row["tokens"],
+        row["hidden"],
+        row["include_in_context"],
+        row["attributes"],
+        row["payload"],
+        row["payload_digest"],
+        row["digest"],
+        row["at"],
+        row["recorded_at"],
+        () if blobs is None else tuple(blobs.split(" ")),
+    )
+
+
+def session(document: str) -> SessionRow:
+    """A session as `session_document` spells it."""
+    row = orjson.loads(document)
+    return SessionRow(
+        tenant=UUID(row["tenant"]),
+        session_id=UUID(row["session_id"]),
+        head_seq=row["head_seq"],
+        head_digest=bytes.fromhex(row["head_digest"]),
+        agent=row["agent"],
+        agent_revision=row["agent_revision"],
+        agent_follows=row["agent_follows"],
+        model=row["model"],
+        title=row["title"],
+        metadata=row["metadata"],
+        user=row["user"],
+        external_id=row["external_id"],
+        line=decode_line(row["line"]),
+        message_count=row["message_count"],
+        turn_count=row["turn_count"],
+        last_turn=row["last_turn"],
+        meta_version=row["meta_version"],
+        dispatched_call=None if row["dispatched_call"] is None else UUID(row["dispatched_call"]),
+        dispatched_count=row["dispatched_count"],
+        pending_turn=row["pending_turn"],
+        running_turn=row["running_turn"],
+        fence=row["fence"],
+        lease_until=None if row["lease_until"] is None else datetime.fromisoformat(row["lease_until"]),
+        stop_requested_at=None if row["stop_requested_at"] is None else datetime.fromisoformat(row["stop_requested_at"]),
+        created_at=datetime.fromisoformat(row["created_at"]),
+        active_at=datetime.fromisoformat(row["active_at"]),
+        usage=row["usage"],
+    )
+
+
+def window_head(row: Any) -> Window:
+    """The first row of a window; the entries are filled in by the reader."""
+    return Window(session(row["document"]), row["seq"], decode_line(row["line"]), row["message_index"], (), (), {})
+
+
+def turn(row: Any) -> TurnRow:
+    return TurnRow(
+        row["number"],
+        row["turn_id"],
+        row["status"],
+        row["follows"],
+        row["retry_of"],
+        row["input_seq"],
+        row["first_seq"],
+        row["last_seq"],
+        row["options"],
+        row["error"],
+        row["pending"],
+        row["usage"],
+        row["claims"],
+        row["created_at"],
+        row["settled_at"],
+    )
+
+
+def call(row: Any) -> CallRow:
+    return CallRow(
+        row["call_id"],
+        row["turn"],
+        row["step_index"],
+        row["purpose"],
+        row["status"],
+        row["head_seq"],
+        row["record"],
+        row["attempts"],
+        row["usage"],
+        row["answer_seq"],
+        row["created_at"],
+    )
+
+
+def agent(row: Any) -> AgentRow:
+    return AgentRow(row["name"], row["revision"], row["latest"], row["document"], row["limits"], row["digest"], row["created_at"])
+
+
+def key(row: Any) -> KeyRow:
+    return KeyRow(row["key_id"], row["tenant_id"], row["name"], tuple(row["scopes"]), row["created_at"], row["revoked_at"])

@@ -1,0 +1,81 @@
+"""From what the driver raises to the service's own errors. Nothing of a statement's parameters gets through: those are prompts."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+import asyncpg
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from app.entries.errors import (
+    ClaimExpired,
+    Conflict,
+    Fault,
+    FenceLost,
+    HeadMismatch,
+    Invalid,
+    KeyReused,
+    LedgerError,
+    NotFound,
+    PendingAction,
+    SessionBusy,
+    Unavailable,
+)
+from app.entries.ids import TURN, format_id
+
+
+class RefusedServer(Exception):
+    """The database is one that the service does not run on; the text says why and names no secret."""
+
+
+class StorageFault(LedgerError):
+    """Something that should not happen. `detail` is an SQLSTATE and at most the names of a table and a constraint."""
+
+
+def _turn_id(detail: str | None) -> str | None:
+    return format_id(TURN, UUID(detail)) if detail else None
+
+
+_OURS: dict[str, Callable[[str | None], LedgerError]] = {
+    "LG002": lambda detail: HeadMismatch(int(detail or 0)),
+    "LG003": lambda _: KeyReused(),
+    "LG004": lambda _: NotFound("There is no such session."),
+    "LG006": lambda detail: SessionBusy(_turn_id(detail)),
+    "LG007": lambda _: FenceLost(),
+    "LG009": lambda _: NotFound("There is no such session."),
+    "LG010": lambda _: ClaimExpired(),
+    "LG011": lambda _: Conflict("A session with this id or external id exists.", "exists"),
+    "LG012": lambda detail: PendingAction(_turn_id(detail)),
+}
+"""The SQLSTATEs that our functions raise with a meaning; LG001 and LG005 (our own mistakes) stay `StorageFault`."""
+
+_UNTEXT = {"22021", "22P05"}
+"""Text that UTF-8 or Postgres cannot hold, such as NUL."""
+
+_NOT_NOW = {"53", "57", "58", "08", "40", "55"}
+"""Classes: out of resources, shut down or cancelled, system, connection, rolled back, lock not available."""
+
+
+def translated(error: BaseException) -> LedgerError | None:
+    """The error to raise instead, to be raised outside of the `except` block so that it carries no context; None: let it pass."""
+    if isinstance(error, asyncpg.PostgresError):
+        return _from_server(error)
+    if isinstance(error, PoolTimeout):
+        return Unavailable("Every database connection is in use; try again shortly.")
+    if isinstance(error, UnicodeEncodeError | asyncpg.DataError):
+        return Invalid([Fault("", "invalid-text", "a text or a number cannot be stored")])
+    if isinstance(error, OSError | TimeoutError | asyncpg.InterfaceError | asyncpg.InternalClientError | SQLAlchemyError):
+        return Unavailable("The database does not answer; try again shortly.")
+    return None
+
+
+def _from_server(error: asyncpg.PostgresError) -> LedgerError:
+    state = error.sqlstate or ""
+    if state in _OURS:
+        return _OURS[state](error.detail)
+    if state in _UNTEXT:
+        return Invalid([Fault("", "invalid-text", "a text cannot be stored")])
+    if state[:2] in _NOT_NOW:
+        return Unavailable("The database cannot take it now; try again shortly.")
+    names = " ".join(name for name in (error.table_name, error.constraint_name) if name)
+    return StorageFault(f"The database refused a statement: {state} {names}".rstrip())

@@ -1,0 +1,116 @@
+"""Connections: SQLAlchemy's pool, with statements sent to the asyncpg connection beneath it.
+
+Works behind PgBouncer in transaction mode: AUTOCOMMIT, statement caches off, nothing but `application_name` at start-up. A
+statement is prepared once a connection without a name, for its types alone; from then on it goes with its arguments in one
+round trip, parsed anew wherever the pooler sends it.
+"""
+
+import contextlib
+from typing import Any
+
+import asyncpg
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import PoolProxiedConnection
+
+from app.config.limits import POOL_WAIT_SECONDS_MAX, STATEMENT_SECONDS_MAX
+from app.storage.faults import RefusedServer, translated
+
+VERSION_MIN = 150_000
+
+_SERVER = """
+SELECT r.rolname, r.rolsuper, r.rolbypassrls, current_setting('server_encoding'), current_setting('server_version_num')::int
+  FROM pg_catalog.pg_roles r WHERE r.rolname = current_user"""
+
+_CHECKOUTS_MAX = 3
+"""Dead connections that one call may find before it gives up."""
+
+_STATEMENTS = "context_ledger_statements"
+
+
+class Pool:
+    """Sends single statements. `url` is `postgresql://…`, as libpq reads it; it never shows in an error."""
+
+    def __init__(self, url: str, *, size: int, application_name: str) -> None:
+        async def connect() -> Any:
+            return await asyncpg.connect(
+                url,
+                statement_cache_size=0,
+                server_settings={"application_name": application_name},
+                timeout=POOL_WAIT_SECONDS_MAX,
+                command_timeout=STATEMENT_SECONDS_MAX,
+            )
+
+        self._engine = create_async_engine(
+            "postgresql+asyncpg://",
+            async_creator=connect,
+            pool_size=size,
+            max_overflow=0,
+            pool_timeout=POOL_WAIT_SECONDS_MAX,
+            pool_recycle=1800,
+            pool_use_lifo=True,
+            pool_reset_on_return=None,
+            skip_autocommit_rollback=True,
+            isolation_level="AUTOCOMMIT",
+        )
+
+    async def fetch(self, statement: str, *arguments: Any) -> list[Any]:
+        """The rows of one statement, as asyncpg records.
+
+        A failure comes back as an error of `entries.errors`, free of the arguments. A connection whose statement neither ended
+        nor was refused by the server (a cancelled task, a lost socket) is closed and not used again.
+        """
+        try:
+            held = await self._checkout()
+        except Exception as error:
+            fault = translated(error)
+            if fault is None:
+                raise
+        else:
+            try:
+                rows: list[Any] = await (await self._prepared(held, statement)).fetch(*arguments)
+            except asyncpg.PostgresError as error:
+                fault = translated(error)
+            except BaseException as error:
+                fault = translated(error)
+                held.invalidate()
+                if fault is None:
+                    raise
+            else:
+                return rows
+            finally:
+                held.close()
+        raise fault
+
+    async def _checkout(self) -> PoolProxiedConnection:
+        """A connection that is not known to be dead: a server that went away is noticed here, not by a request."""
+        for _ in range(_CHECKOUTS_MAX):
+            held = await self._engine.raw_connection()
+            driver = held.driver_connection
+            if driver is not None and not driver.is_closed():
+                return held
+            held.invalidate()
+            held.close()
+        return await self._engine.raw_connection()
+
+    async def _prepared(self, held: PoolProxiedConnection, statement: str) -> Any:
+        statements = held.info.setdefault(_STATEMENTS, {})
+        prepared = statements.get(statement)
+        if prepared is None:
+            driver: Any = held.driver_connection
+            prepared = statements[statement] = await driver.prepare(statement, name="")
+        return prepared
+
+    async def check_server(self) -> None:
+        """Raises `RefusedServer` unless rows are walled off by tenant for this role and the server can hold our text."""
+        name, superuser, bypasses, encoding, version = (await self.fetch(_SERVER))[0]
+        if superuser or bypasses:
+            raise RefusedServer(f"the database role {name} is a superuser or bypasses row level security; log in as ledger_app")
+        if encoding != "UTF8":
+            raise RefusedServer(f"the database's encoding is {encoding}; create it with UTF8")
+        if version < VERSION_MIN:
+            raise RefusedServer(f"PostgreSQL {version // 10_000} is too old; 15 is the oldest that works")
+
+    async def close(self) -> None:
+        """Closes every connection."""
+        with contextlib.suppress(OSError):
+            await self._engine.dispose()
