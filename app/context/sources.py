@@ -4,7 +4,7 @@ What-ifs, older heads and replays are no special cases: they are other `Sources`
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from app.entries.parts import Part
 from app.models.resolve import Limits, ModelChoice, Target
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
+CLIENT: Mapping[str, Any] = MappingProxyType({"kind": "client"})
 
 ContinuationReason = Literal["input_received", "tool_completed", "plan_updated", "plan_rejected", "execution_only_recovery"]
 
@@ -47,7 +48,7 @@ class RendererSpec:
 
     renderer: str
     id: str
-    options: Mapping[str, Any] = EMPTY
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Tool:
     description: str
     parameters: Mapping[str, Any]
     enabled: bool = True
-    executor: Mapping[str, Any] = MappingProxyType({"kind": "client"})
+    executor: Mapping[str, Any] = field(default_factory=lambda: CLIENT)
     approval: str | Mapping[str, Any] = "never"
     repeatable: bool = False
 
@@ -127,7 +128,7 @@ class Sources:
     agent: AgentRevision
     target: Target
     messages: tuple[SourceMessage, ...]
-    state: Mapping[str, Any] = EMPTY
+    state: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     state_seq: int | None = None
     running_turn: int | None = None
     ephemeral: tuple[Ephemeral, ...] = ()
