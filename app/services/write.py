@@ -50,13 +50,13 @@ class Writer:
     """Turns drafts into entries and appends them. `count` gives the tokens of a text."""
 
     def __init__(self, ledger: Ledger, count: Callable[[str], int]) -> None:
-        self._ledger = ledger
+        self.ledger = ledger
         self._count = count
 
     async def append(self, tenant: UUID, session: UUID, drafts: Sequence[Draft], append: Append) -> Appended:
         """Appends the drafts with everything else that `append` names, in one statement. Raises what `Ledger.append` raises."""
         entries, blobs = await self.prepare(drafts)
-        return await self._ledger.append(tenant, session, replace(append, entries=entries, blobs=(*append.blobs, *blobs)))
+        return await self.ledger.append(tenant, session, replace(append, entries=entries, blobs=(*append.blobs, *blobs)))
 
     async def prepare(self, drafts: Sequence[Draft]) -> tuple[tuple[NewEntry, ...], tuple[NewBlob, ...]]:
         """The entries and blobs of some drafts. Long texts are counted off the event loop."""

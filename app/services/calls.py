@@ -1,0 +1,331 @@
+"""One model call: compiled at the head, made durable, sent, read to its end, and turned into what is appended."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import UUID
+
+from app.config.limits import ACCEPT_TRIES_MAX
+from app.config.upstreams import Upstream
+from app.context.compile import COMPILER_VERSION
+from app.context.report import exceptions, prefix_digest
+from app.context.sources import Continuation
+from app.entries import lossless
+from app.entries.answer import AnswerFold
+from app.entries.deltas import CallNames, Delta, ToolCallStarted, Usage, to_event
+from app.entries.errors import FenceLost, HeadMismatch
+from app.entries.ids import CALL, format_id
+from app.entries.messages import Answer, Status
+from app.entries.parts import ToolCall
+from app.entries.trace import CallStatus, ModelCallFinished, ModelCallStarted, TurnError, usage_to_json
+from app.entries.wire import timestamp
+from app.formats.registry import FORMATS
+from app.outbound.exchange import AttemptFailed, AttemptRecord, Channel, Deltas, Outgoing
+from app.outbound.retry import Dispatch, RetryPolicy
+from app.services.inputs import Ask, Inputs, Prepared
+from app.services.minting import new_uuid
+from app.services.targets import Targets
+from app.services.write import Draft, spoken
+from app.storage.types import CallWrite, SessionPatch
+from app.turn.moves import Call
+
+if TYPE_CHECKING:
+    from app.services.turns.running import Running
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a call comes to: the drafts of its answer and its end, the change of its row, and events that come before theirs."""
+
+    drafts: list[Draft]
+    write: CallWrite
+    events: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Relay:
+    """What was read of an answer so far."""
+
+    fold: AnswerFold
+    names: CallNames
+    attempts: tuple[AttemptRecord, ...] = ()
+    failed: TurnError | None = None
+    stopped: bool = False
+
+
+class ModelCalls:
+    """Makes the calls of running turns. `channel_of` gives the way to an upstream."""
+
+    def __init__(
+        self, inputs: Inputs, targets: Targets, channel_of: Callable[[Upstream], Channel], retry_of: Callable[[Upstream], RetryPolicy]
+    ) -> None:
+        self._inputs = inputs
+        self._targets = targets
+        self._channel_of = channel_of
+        self._retry_of = retry_of
+
+    async def run(self, running: "Running", move: Call) -> Ended:
+        """Makes the call that `move` asks for. Over the hard limit, or without anything to send, nothing leaves and the call is refused."""
+        uuid = new_uuid()
+        for _ in range(ACCEPT_TRIES_MAX):
+            prepared = await self._prepare(running, move)
+            running.head_seq = prepared.sources.head_seq
+            refusal = refused(prepared)
+            if refusal is not None:
+                return self._refuse(running, move, prepared, uuid, refusal)
+            try:
+                await self._start(running, move, prepared, uuid)
+            except HeadMismatch as error:  # something was appended beside the claim: what is sent has to hold it
+                running.head_seq = error.head_seq
+                continue
+            relay = await self._relay(running, prepared, uuid)
+            return self._end(running, prepared, uuid, relay)
+        raise HeadMismatch(running.head_seq)
+
+    async def _prepare(self, running: "Running", move: Call) -> Prepared:
+        options = running.facts.options
+        ask = Ask(
+            model=options.model,
+            tool_choice=options.tool_choice,
+            masked_tools=options.masked_tools,
+            running_turn=running.number,
+            ephemeral=running.ephemeral,
+            continuation=Continuation(move.reason, move.receipt_seq),
+        )
+        return await self._inputs.prepare(running.facts.key.tenant, running.facts.key.session, ask)
+
+    def _refuse(self, running: "Running", move: Call, prepared: Prepared, uuid: UUID, error: TurnError) -> Ended:
+        finished = ModelCallFinished(format_id(CALL, uuid), "refused", error=error)
+        write = CallWrite(
+            uuid, True, running.number, move.step_index, "main", "refused", prepared.sources.head_seq,
+            record(prepared, running, move), attempts="[]",
+        )  # fmt: skip
+        return Ended([Draft(finished.kind, finished.encode(), running.number, agent=running.agent.name)], write)
+
+    async def _start(self, running: "Running", move: Call, prepared: Prepared, uuid: UUID) -> None:
+        """Makes the call durable before anything leaves; `HeadMismatch` when the input no longer is the head's."""
+        call_id, target, request = format_id(CALL, uuid), prepared.target, prepared.compiled.request
+        tools = tuple(tool.name for tool in request.tools)
+        started = ModelCallStarted(
+            call_id,
+            move.step_index,
+            target.model.upstream,
+            target.dialect,
+            target.model.name,
+            running.agent.name,
+            running.agent.revision,
+            digest=prepared.digest,
+            prefix_digest=prefix_digest(request),
+            target_digest=target.digest,
+            message_count=prepared.compiled.message_count,
+            tools=tools,
+            reason=move.reason,
+            receipt_seq=move.receipt_seq,
+            compiler_version=COMPILER_VERSION,
+        )
+        write = CallWrite(
+            uuid, True, running.number, move.step_index, "main", "running", prepared.sources.head_seq,
+            record(prepared, running, move), attempts="[]", dispatched=True,
+        )  # fmt: skip
+        continuation = {"reason": move.reason, "receipt_seq": move.receipt_seq}
+        events = [
+            _event("call.started", call_id=call_id, step_index=move.step_index, agent=running.agent.name, invocation=0, continuation=continuation),
+            _event(
+                "context.compiled",
+                call_id=call_id,
+                dialect=target.dialect,
+                model=target.model.name,
+                digest=prepared.digest,
+                message_count=prepared.compiled.message_count,
+                tools=list(tools),
+                budget=prepared.budget.to_json(),
+            ),
+        ]
+        draft = Draft(started.kind, started.encode(), running.number, agent=running.agent.name)
+        await running.commit([draft], call=write, session=SessionPatch(), strict_head=True, after=events)
+
+    async def _relay(self, running: "Running", prepared: Prepared, uuid: UUID) -> Relay:
+        """Reads the answer in a task of its own, so that a stop ends it at once."""
+        target = prepared.target
+        upstream = self._targets.upstream(target.model.upstream)
+        form = FORMATS[target.dialect]
+        relay = Relay(AnswerFold(), CallNames(format_id(CALL, uuid), _taken(prepared)))
+        outgoing = Outgoing(
+            upstream,
+            form,
+            target.model,
+            prepared.written.body,
+            lambda: form.new_reader(producer_of(prepared)),
+            prepared.window.session.dispatched_count,
+        )
+        dispatch = Dispatch(self._channel_of(upstream), outgoing, self._retry_of(upstream))
+        reading = asyncio.create_task(_read(dispatch, relay, running))
+        stopping = asyncio.create_task(running.stop.wait())
+        try:
+            await asyncio.wait({reading, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (reading, stopping):
+                task.cancel()
+            await asyncio.wait({reading, stopping})
+        if running.lost:
+            raise FenceLost
+        if reading.cancelled():
+            relay.stopped = True
+        elif (error := reading.exception()) is not None:
+            raise error
+        relay.attempts = dispatch.attempts
+        return relay
+
+    def _end(self, running: "Running", prepared: Prepared, uuid: UUID, relay: Relay) -> Ended:
+        call_id, fold = format_id(CALL, uuid), relay.fold
+        status, error = _status(running, relay)
+        answer_status = Status.COMPLETED if status == "completed" else Status(status)
+        answer = fold.answer(answer_status, prepared.target.model.name, call_id)
+        usage, source = self._usage(prepared, answer, fold, status)
+        stop_reason = None if fold.finished is None else fold.finished.stop_reason
+        finished = ModelCallFinished(call_id, status, stop_reason, usage, source, error, len(relay.attempts))
+        drafts = [Draft(finished.kind, finished.encode(), running.number, agent=running.agent.name)]
+        if answer.parts:
+            drafts.insert(0, Draft("assistant_message", answer, running.number, agent=running.agent.name))
+        write = CallWrite(
+            uuid,
+            turn=running.number,
+            status=status,
+            attempts=lossless.dumps([attempt_json(attempt) for attempt in relay.attempts]),
+            usage=None if usage is None else lossless.dumps(usage_to_json(usage, source)),
+            answer_offset=0 if answer.parts else None,
+        )
+        whole = status == "completed"
+        calls = [part for part in answer.parts if isinstance(part, ToolCall)] if whole else []
+        events = [
+            _event("tool_call.completed", tool_call_id=call.tool_call_id, name=call.name, arguments=call.arguments) for call in calls
+        ]
+        return Ended(drafts, write, events)
+
+    def _usage(
+        self, prepared: Prepared, answer: Answer, fold: AnswerFold, status: CallStatus
+    ) -> tuple[Usage | None, Literal["reported", "estimated"] | None]:
+        """What the provider reported; where it reported nothing and an answer came, an estimate that says so."""
+        if fold.usage is not None:
+            return fold.usage, "reported"
+        if not answer.parts:
+            return None, None
+        count = self._targets.counter(prepared.target.estimator).count
+        return Usage(input=prepared.budget.total, output=sum(count(text) for text in spoken(answer.parts))), "estimated"
+
+
+async def _read(dispatch: Dispatch, relay: Relay, running: "Running") -> None:
+    async with aclosing(dispatch.items()) as items:
+        async for item in items:
+            match item:
+                case Deltas(deltas):
+                    for delta in deltas:
+                        _say(delta, relay, running)
+                case AttemptFailed(n, fault, retry_in_ms):
+                    error = TurnError(fault.code, fault.detail, fault.http_status)
+                    name, data = _event("attempt.failed", attempt=n, error=error.to_json(), retry_in_ms=retry_in_ms)
+                    running.stream.emit(name, data)
+                    if retry_in_ms is None:
+                        relay.failed = error
+                case _:
+                    pass
+
+
+def _say(delta: Delta, relay: Relay, running: "Running") -> None:
+    if isinstance(delta, ToolCallStarted):
+        delta = relay.names.name(delta)
+    relay.fold.add(delta)
+    event = to_event(delta)
+    if event is not None:
+        name, data = event
+        running.stream.emit(name, lossless.dumps({"type": name, **data}))
+
+
+def _status(running: "Running", relay: Relay) -> tuple[CallStatus, TurnError | None]:
+    if relay.stopped:
+        return ("interrupted", None) if running.draining else ("cancelled", None)
+    failed = relay.fold.failed
+    if relay.failed is not None:
+        return "failed", relay.failed
+    if failed is not None:
+        return "failed", TurnError(failed.code, failed.detail)
+    if relay.fold.finished is None:
+        return "failed", TurnError("stream-truncated", "The provider's stream ended before its answer was whole.")
+    return "completed", None
+
+
+def refused(prepared: Prepared) -> TurnError | None:
+    """Why an input is not sent: over the hard limit, nothing in it, or a rule of the wire format broken. None: it may leave."""
+    if not prepared.budget.fits:
+        edge = f"{prepared.budget.total} tokens do not fit the input limit of {prepared.budget.input_limit}"
+        return TurnError("context-over-budget", f"{edge}; nothing was sent. Shorten the input, rewind, or use a model with a larger window.")
+    if not prepared.compiled.request.messages and not prepared.compiled.request.system:
+        return TurnError("empty-context", "The agent's renderers gave neither instructions nor messages; nothing was sent.")
+    if prepared.violations:
+        first = prepared.violations[0]
+        return TurnError("upstream-error", f"The input breaks a rule of the wire format ({first.code} at {first.pointer}); nothing was sent.")
+    return None
+
+
+def record(prepared: Prepared, running: "Running", move: Call) -> str:
+    """What a call's row keeps: the inputs, digests, counts and exceptions from which the rest is derived again. JSON text."""
+    target, request = prepared.target, prepared.compiled.request
+    return lossless.dumps(
+        {
+            "agent": running.agent.name,
+            "agent_revision": running.agent.revision,
+            "invocation": 0,
+            "upstream": target.model.upstream,
+            "dialect": target.dialect,
+            "model": target.model.name,
+            "digest": prepared.digest,
+            "prefix_digest": prefix_digest(request),
+            "target_digest": target.digest,
+            "compiler_version": COMPILER_VERSION,
+            "message_count": prepared.compiled.message_count,
+            "history_message_count": prepared.sources.history_message_count,
+            "tools": [tool.name for tool in request.tools],
+            "budget": prepared.budget.to_json(),
+            "reason": move.reason,
+            "receipt_seq": move.receipt_seq,
+            "ephemeral": len(running.ephemeral),
+            "exceptions": exceptions(prepared.compiled),
+        }
+    )
+
+
+def attempt_json(attempt: AttemptRecord) -> dict[str, Any]:
+    """An attempt as a call's resource lists it."""
+    return {
+        "n": attempt.n,
+        "status": attempt.status,
+        "http_status": attempt.http_status,
+        "provider_request_id": attempt.provider_request_id,
+        "started_at": timestamp(attempt.started_at),
+        "first_delta_ms": attempt.first_delta_ms,
+        "ended_ms": attempt.ended_ms,
+    }
+
+
+def producer_of(prepared: Prepared) -> str:
+    """Who makes an answer's opaque blocks, and may get them back: transport, upstream and model."""
+    return f"{prepared.target.dialect}/{prepared.target.model.upstream}/{prepared.target.model.name}"
+
+
+def _taken(prepared: Prepared) -> set[str]:
+    """The tool call ids of the window: a provider that repeats one gets a minted id beside it."""
+    return {
+        part.tool_call_id
+        for message in prepared.sources.messages
+        if isinstance(message.body, Answer)
+        for part in message.body.parts
+        if isinstance(part, ToolCall)
+    }
+
+
+def _event(name: str, **data: Any) -> tuple[str, str]:
+    return name, lossless.dumps({"type": name, **data})
+
+

@@ -1,0 +1,190 @@
+"""The one way out: sources → bytes. Dispatch, GET, what-if and replay all compile through `Inputs.prepare`."""
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX
+from app.context.budget import Budget, budget
+from app.context.compile import COMPILER_VERSION, Compiled, compile_context
+from app.context.sources import AgentRevision, Continuation, Ephemeral, Overrides, Sources, SourceMessage
+from app.entries import lossless
+from app.entries.errors import NotFound
+from app.entries.ids import SESSION, format_id
+from app.entries.messages import Entry, decode, with_parts
+from app.entries.parts import Media
+from app.entries.settings import AgentAdopted, SessionOpened, StateChanged
+from app.formats.protocols import Violation, Written
+from app.formats.registry import FORMATS
+from app.models.resolve import Target
+from app.services.revisions import Revisions
+from app.services.targets import Targets, model_in_force, overridden
+from app.services.write import loaded
+from app.storage.rows import Window
+from app.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What to compile. `at_seq` None: the head. `agent` replaces the session's (a what-if), `agent_revision` another revision of it.
+
+    `model` lays `{upstream?, name?, params?}` over the model in force, like a turn's override; `dialect` asks for another wire format.
+    """
+
+    at_seq: int | None = None
+    agent: AgentRevision | None = None
+    agent_revision: int | None = None
+    model: Mapping[str, Any] | None = None
+    dialect: str | None = None
+    tool_choice: str | None = None
+    masked_tools: tuple[str, ...] = ()
+    state: Mapping[str, Any] | None = None
+    running_turn: int | None = None
+    ephemeral: tuple[Ephemeral, ...] = ()
+    continuation: Continuation | None = None
+
+
+@dataclass
+class Prepared:
+    """A compiled input and its bytes. `window` is what was read; reports are made on demand."""
+
+    window: Window
+    compiled: Compiled
+    written: Written
+    budget: Budget
+
+    @property
+    def sources(self) -> Sources:
+        return self.compiled.sources
+
+    @property
+    def target(self) -> Target:
+        return self.compiled.sources.target
+
+    @cached_property
+    def digest(self) -> str:
+        """`sha256:<hex>` of exactly the bytes that would be sent."""
+        return "sha256:" + hashlib.sha256(self.written.body).hexdigest()
+
+    @cached_property
+    def violations(self) -> list[Violation]:
+        """What would keep the body from being sent."""
+        return FORMATS[self.target.dialect].validate(lossless.read(self.written.body.decode()))
+
+
+class Inputs:
+    """Reads a session's sources and compiles them. Writes nothing, calls nobody."""
+
+    def __init__(self, store: Store, revisions: Revisions, targets: Targets) -> None:
+        self._store = store
+        self._revisions = revisions
+        self._targets = targets
+
+    async def prepare(self, tenant: UUID, session: UUID, ask: Ask) -> Prepared:
+        """The input that `ask` describes. Raises `NotFound`, and `Invalid` for a model that cannot be resolved."""
+        window = await self._store.ledger.window(tenant, session, ask.at_seq)
+        if window is None:
+            raise NotFound("There is no such session.")
+        agent = ask.agent or await self.agent_of(tenant, window, ask.agent_revision)
+        target = self.target_of(agent, window, ask)
+        texts = await self._texts(tenant, session, window)
+        long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
+
+        def build() -> Compiled:
+            sources = _sources(session, window, agent, target, ask, texts)
+            return compile_context(sources, self._targets.counter(target.estimator).count)
+
+        compiled = await asyncio.to_thread(build) if long else build()
+        media = await self._media(tenant, session, compiled)
+        write = FORMATS[target.dialect].write_request
+        written = await asyncio.to_thread(write, compiled.request, media) if long else write(compiled.request, media)
+        return Prepared(window, compiled, written, budget(target, agent, compiled.measured))
+
+    async def agent_of(self, tenant: UUID, window: Window, revision: int | None = None) -> AgentRevision:
+        """The agent revision in force at the window's head, or another revision of the same agent."""
+        name, adopted = agent_in_force(window.settings)
+        return await self._revisions.get(tenant, name, adopted if revision is None else revision)
+
+    def target_of(self, agent: AgentRevision, window: Window, ask: Ask) -> Target:
+        """The target of a compile: the model in force with what `ask` lays over it."""
+        model, limits = (agent.model, agent.limits) if ask.agent_revision or ask.agent else model_in_force(agent, window.settings)
+        override = dict(ask.model or {})
+        choice, frozen = overridden(model, limits, override)
+        if ask.dialect is not None and choice.upstream == "scripted":
+            choice = replace(choice, params={**choice.params, "dialect": ask.dialect})
+        target = self._targets.resolve(choice, frozen)
+        return target if ask.dialect in (None, target.dialect) else self._targets.other_dialect(target, ask.dialect)
+
+    async def _texts(self, tenant: UUID, session: UUID, window: Window) -> Mapping[str, tuple[str, bytes]]:
+        digests = [digest for entry in window.messages for digest in entry.blobs]
+        return await self._store.blobs.load(tenant, session, digests) if digests else {}
+
+    async def _media(self, tenant: UUID, session: UUID, compiled: Compiled) -> Mapping[str, bytes]:
+        digests = [
+            part.blob.digest
+            for message in compiled.request.messages
+            for part in message.parts
+            if isinstance(part, Media) and part.blob is not None
+        ]
+        if not digests:
+            return {}
+        return {digest: content for digest, (_, content) in (await self._store.blobs.load(tenant, session, digests)).items()}
+
+
+def agent_in_force(settings: Mapping[str, Entry]) -> tuple[str, int]:
+    """Name and revision that hold at the head that `settings` was read at."""
+    adopted, opened = settings.get("agent_adopted"), settings.get("session_opened")
+    if adopted is not None and adopted.payload is not None:
+        body = AgentAdopted.decode(adopted.payload)
+        return body.agent, body.revision
+    if opened is None or opened.payload is None:
+        raise NotFound("The session has no agent at that point.")
+    first = SessionOpened.decode(opened.payload)
+    return first.agent, first.revision
+
+
+def state_in_force(settings: Mapping[str, Entry]) -> tuple[Mapping[str, Any], int | None]:
+    """The state by scope and the entry that set it; empty and None where none did."""
+    changed = settings.get("state_changed")
+    if changed is None or changed.payload is None:
+        return {}, None
+    return StateChanged.decode(changed.payload).state, changed.seq
+
+
+def source_message(entry: Entry, texts: Mapping[str, tuple[str, bytes]]) -> SourceMessage:
+    """A message entry decoded, its long texts put back."""
+    body = decode(entry.kind, entry.payload or '{"parts":[]}')
+    if entry.blobs:
+        body = with_parts(body, tuple([loaded(part, texts) for part in body.parts]))
+    return SourceMessage(entry, body)
+
+
+def _sources(
+    session: UUID, window: Window, agent: AgentRevision, target: Target, ask: Ask, texts: Mapping[str, tuple[str, bytes]]
+) -> Sources:
+    state, state_seq = state_in_force(window.settings)
+    return Sources(
+        session_id=format_id(SESSION, session),
+        head_seq=window.head_seq,
+        history_message_count=window.history_message_count,
+        window_from_seq=window.line.pieces[0].from_seq,
+        agent=agent,
+        target=target,
+        messages=tuple([source_message(entry, texts) for entry in window.messages]),
+        state=state if ask.state is None else ask.state,
+        state_seq=state_seq,
+        running_turn=ask.running_turn,
+        ephemeral=ask.ephemeral,
+        overrides=Overrides(ask.model, ask.tool_choice, ask.masked_tools),
+        continuation=ask.continuation,
+    )
+
+
+def query_digest(*facts: object) -> str:
+    """16 hex digits that name a query, a revision, a target and the compiler: the second half of a model input's ETag."""
+    text = lossless.dumps([COMPILER_VERSION, *(str(fact) for fact in facts)])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

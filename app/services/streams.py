@@ -1,0 +1,260 @@
+"""What a turn says while it runs: events to whoever listens here, and to the delta log for every other replica and for recovery.
+
+Readers pull by cursor: from memory where the turn runs and the cursor is recent, else from the log. A reader that is slow or gone
+therefore holds nothing back and costs nothing.
+"""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from uuid import UUID
+
+from app.config.limits import DELTA_READ_ROWS_MAX, POLL_MS, STREAM_MEMORY_BYTES_MAX
+from app.entries.errors import LedgerError, Unavailable
+from app.storage.deltas import Deltas
+from app.storage.rows import DeltaCursor, DeltaWrite
+from app.storage.types import EventRow
+
+REST = frozenset({"turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted", "turn.requires_action"})
+TERMINAL = REST - {"turn.requires_action"}
+REST_CHECK_POLLS = 8
+
+
+class TurnKey(NamedTuple):
+    """What names a turn in memory and in the log."""
+
+    tenant: UUID
+    session: UUID
+    turn: int
+
+
+class Gone(LedgerError):
+    """The events were purged; the entries say what happened."""
+
+    code = "resume-gap"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One frame of a turn's stream. `data` is one line of JSON; where it is empty, `seq` names the entry that the edge puts there."""
+
+    id: int
+    name: str
+    data: str
+    seq: int = 0
+
+    @property
+    def internal(self) -> bool:
+        return self.name.startswith("_")
+
+
+def encode_events(events: list[Event]) -> str:
+    """The delta log's form: a line an event. JSON text holds no line break, so nothing is escaped twice."""
+    return "\n".join(f"{event.id} {event.name} {event.seq} {event.data}" for event in events)
+
+
+def decode_events(body: str) -> list[Event]:
+    """The events that `encode_events` wrote."""
+    found = []
+    for line in body.split("\n"):
+        number, name, seq, data = line.split(" ", 3)
+        found.append(Event(int(number), name, data, int(seq)))
+    return found
+
+
+@dataclass(slots=True)
+class TurnStream:
+    """The events of one turn that runs in this process."""
+
+    key: TurnKey
+    fence: int
+    last_id: int
+    lost: Callable[[], None]
+    recent: deque[Event] = field(default_factory=deque)
+    recent_bytes: int = 0
+    pending: list[Event] = field(default_factory=list)
+    closed: bool = False
+    _waiters: set[asyncio.Future[None]] = field(default_factory=set)
+
+    def emit(self, name: str, data: str, seq: int = 0) -> Event:
+        """Adds an event for listeners and for the log."""
+        event = self.event(name, data, seq)
+        self.pending.append(event)
+        self.show([event])
+        return event
+
+    def event(self, name: str, data: str, seq: int = 0) -> Event:
+        """An event under the next id, neither shown nor logged yet."""
+        self.last_id += 1
+        return Event(self.last_id, name, data, seq)
+
+    def show(self, events: list[Event]) -> None:
+        """Gives events to the listeners in this process."""
+        for event in events:
+            self.recent.append(event)
+            self.recent_bytes += len(event.data)
+        while self.recent_bytes > STREAM_MEMORY_BYTES_MAX and len(self.recent) > 1 and self._oldest_logged():
+            self.recent_bytes -= len(self.recent.popleft().data)
+        self.wake()
+
+    def _oldest_logged(self) -> bool:
+        return not self.pending or self.recent[0].id < self.pending[0].id
+
+    def take_rows(self, extra: list[Event]) -> tuple[EventRow, ...]:
+        """The log rows of everything not logged yet and of `extra`, for an append that writes them with its entries."""
+        events, self.pending = [*self.pending, *extra], []
+        return (EventRow(events[-1].id, encode_events(events)),) if events else ()
+
+    def wake(self) -> None:
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._waiters.clear()
+
+    def close(self) -> None:
+        self.closed = True
+        self.wake()
+
+    def after(self, cursor: int) -> list[Event] | None:
+        """The events beyond the cursor, oldest first; None where memory does not reach back to it."""
+        if not self.recent:
+            return [] if cursor >= self.last_id else None
+        if cursor + 1 < self.recent[0].id and cursor < self.recent[0].id - 1:
+            return None
+        found: list[Event] = []
+        for event in reversed(self.recent):
+            if event.id <= cursor:
+                break
+            found.append(event)
+        found.reverse()
+        return found
+
+    async def changed(self, seconds: float) -> bool:
+        """Waits for the next event; False when none came within the time."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.add(waiter)
+        try:
+            await asyncio.wait_for(waiter, seconds)
+        except TimeoutError:
+            return False
+        finally:
+            self._waiters.discard(waiter)
+        return True
+
+
+class Streams:
+    """All turns that run in this process, the flusher of their events, and the reader of anyone's."""
+
+    def __init__(self, deltas: Deltas, *, flush_ms: int, heartbeat_seconds: float, poll_ms: int = POLL_MS) -> None:
+        self._deltas = deltas
+        self._flush_seconds = flush_ms / 1000
+        self._heartbeat_seconds = heartbeat_seconds
+        self._poll_seconds = poll_ms / 1000
+        self._running: dict[TurnKey, TurnStream] = {}
+        self._polls: list[tuple[TurnKey, int, asyncio.Future[bool]]] = []
+
+    def open(self, key: TurnKey, fence: int, last_id: int, lost: Callable[[], None]) -> TurnStream:
+        """A stream for a turn whose claim this process just took; `lost` is called when the log refuses its fence."""
+        stream = TurnStream(key, fence, last_id, lost)
+        self._running[key] = stream
+        return stream
+
+    def close(self, stream: TurnStream) -> None:
+        """Ends a stream: listeners read what is left and stop."""
+        if self._running.get(stream.key) is stream:
+            del self._running[stream.key]
+        stream.close()
+
+    def live(self, key: TurnKey) -> TurnStream | None:
+        """The stream of a turn that runs in this process."""
+        return self._running.get(key)
+
+    async def flush_forever(self) -> None:
+        """Writes the events of all turns of the process, together, a few times a second. Ends by cancellation alone."""
+        while True:
+            await asyncio.sleep(self._flush_seconds)
+            with contextlib.suppress(Unavailable):  # kept and tried again with the next round
+                await self.flush()
+
+    async def flush(self) -> None:
+        """One statement for everything that is not logged yet. What could not be written stays pending."""
+        taken = [(stream, stream.pending) for stream in self._running.values() if stream.pending]
+        if not taken:
+            return
+        rows = []
+        for stream, events in taken:
+            stream.pending = []
+            rows.append(DeltaWrite(*stream.key, stream.fence, events[-1].id, encode_events(events)))
+        try:
+            refused = await self._deltas.put(rows)
+        except BaseException:
+            for stream, events in taken:
+                stream.pending = [*events, *stream.pending]
+            raise
+        for stream, _ in taken:
+            if (stream.key.session, stream.fence) in refused:
+                stream.lost()
+
+    async def logged(self, key: TurnKey, after: int) -> list[Event]:
+        """The logged events of a turn beyond a cursor, oldest first, at most one page."""
+        rows = await self._deltas.read([DeltaCursor(*key, after)], DELTA_READ_ROWS_MAX)
+        return [event for row in rows for event in decode_events(row.body) if event.id > after]
+
+    async def events(self, key: TurnKey, after: int, at_rest: Callable[[], Awaitable[bool]]) -> AsyncIterator[Event | None]:
+        """The events of a turn beyond `after` until it rests (settled, or waiting for an action). None stands for silence.
+
+        `at_rest` is asked now and then where nothing runs here and the log says nothing new: True ends the stream.
+        """
+        cursor, rounds = after, 0
+        while True:
+            found, stream = await self._next(key, cursor)
+            for event in found:
+                cursor = event.id
+                if not event.internal:
+                    yield event
+            if found:
+                rounds = 0
+                if found[-1].name in TERMINAL or (found[-1].name in REST and not (await self._next(key, cursor))[0]):
+                    return
+            elif stream is not None:
+                if not await stream.changed(self._heartbeat_seconds):
+                    yield None
+            else:
+                if rounds % REST_CHECK_POLLS == 0 and await at_rest() and not await self.logged(key, cursor):
+                    return
+                rounds += 1
+                if not await self._polled(key, cursor) and rounds % max(1, round(self._heartbeat_seconds / self._poll_seconds)) == 0:
+                    yield None
+
+    async def _next(self, key: TurnKey, cursor: int) -> tuple[list[Event], TurnStream | None]:
+        stream = self.live(key)
+        if stream is not None:
+            recent = stream.after(cursor)
+            if recent is not None:
+                return recent, stream
+        return await self.logged(key, cursor), None
+
+    async def _polled(self, key: TurnKey, cursor: int) -> bool:
+        """Whether the log has more for a turn that runs elsewhere; one read in a round serves all who wait."""
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._polls.append((key, cursor, answer))
+        return await answer
+
+    async def poll_forever(self) -> None:
+        """Answers those who wait for turns that run on other replicas. Ends by cancellation alone."""
+        while True:
+            await asyncio.sleep(self._poll_seconds)
+            waiting, self._polls = [poll for poll in self._polls if not poll[2].done()], []
+            if not waiting:
+                continue
+            try:
+                rows = await self._deltas.read([DeltaCursor(*key, cursor) for key, cursor, _ in waiting], 1)
+            except LedgerError:
+                rows = []
+            news = {(row.session, row.turn) for row in rows}
+            for key, _, answer in waiting:
+                if not answer.done():
+                    answer.set_result((key.session, key.turn) in news)

@@ -1,0 +1,70 @@
+"""Which model a call is for: the operator's upstreams, a frozen choice of the ledger, and what one turn overrides."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.config.upstreams import Upstream
+from app.context.sources import AgentRevision
+from app.entries.errors import Fault, Invalid
+from app.entries.messages import Entry
+from app.entries.settings import AgentAdopted, ModelSwitched
+from app.models.resolve import Limits, ModelChoice, Target, UnknownCapacity, UnknownDialect, UnknownQuirk, resolve
+from app.models.tokens import Counter
+
+
+class Targets:
+    """Resolves choices against the configured upstreams, and keeps one token counter an estimator."""
+
+    def __init__(self, upstreams: Mapping[str, Upstream]) -> None:
+        self._upstreams = upstreams
+        self._counters: dict[str, Counter] = {}
+
+    def upstream(self, name: str) -> Upstream:
+        """The configured upstream. Raises `Invalid` for a name that the operator does not know."""
+        found = self._upstreams.get(name)
+        if found is None:
+            raise Invalid([Fault("/model/upstream", "unknown-upstream", "No upstream of this name is configured; see GET /upstreams.")])
+        return found
+
+    def resolve(self, model: ModelChoice, explicit: Limits | None, pointer: str = "/model") -> Target:
+        """The frozen target. Raises `Invalid` for an unknown upstream, dialect, quirk or capacity: nothing is guessed."""
+        upstream = self.upstream(model.upstream)
+        operator = upstream.models.get(model.name)
+        limits = None if operator is None else Limits(operator.context_window, operator.max_output_tokens, "operator")
+        try:
+            return resolve(model, explicit, upstream.dialect, limits, upstream.quirks, operator.tokenizer if operator else None)
+        except UnknownCapacity as error:
+            raise Invalid([Fault("/limits", "unknown-capacity", str(error))], code="unknown-capacity") from None
+        except (UnknownDialect, UnknownQuirk) as error:
+            raise Invalid([Fault(pointer, "not-yet-supported", str(error))]) from None
+
+    def counter(self, estimator: str) -> Counter:
+        """The counter of an estimator, made once."""
+        found = self._counters.get(estimator)
+        if found is None:
+            found = self._counters[estimator] = Counter(estimator)
+        return found
+
+
+def model_in_force(agent: AgentRevision, settings: Mapping[str, Entry]) -> tuple[ModelChoice, Limits]:
+    """The model that holds at the head that `settings` (latest entry of each kind) was read at."""
+    switched, adopted = settings.get("model_switched"), settings.get("agent_adopted")
+    if switched is not None and switched.payload is not None and (adopted is None or adopted.seq < switched.seq or _keeps(adopted)):
+        body = ModelSwitched.decode(switched.payload)
+        if body.context_window is not None and body.max_output_tokens is not None:
+            return ModelChoice(body.upstream, body.name, body.params), Limits(body.context_window, body.max_output_tokens, "explicit")
+    return agent.model, agent.limits
+
+
+def _keeps(adopted: Entry) -> bool:
+    return adopted.payload is not None and AgentAdopted.decode(adopted.payload).keeps_model
+
+
+def overridden(model: ModelChoice, limits: Limits, override: Mapping[str, Any] | None) -> tuple[ModelChoice, Limits | None]:
+    """The choice with a turn's `overrides.model` (`{upstream?, name?, params?}`) laid over it; limits stay with the model they are of."""
+    if not override:
+        return model, limits
+    upstream, name = override.get("upstream", model.upstream), override.get("name", model.name)
+    same = (upstream, name) == (model.upstream, model.name)
+    params = {**(model.params if same else {}), **override.get("params", {})}
+    return ModelChoice(upstream, name, params), limits if same else None

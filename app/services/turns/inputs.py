@@ -1,0 +1,99 @@
+"""What a client asks of a turn, and the drafts that come of it."""
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from app.config.limits import BLOB_BYTES_MAX
+from app.entries.errors import Fault, Invalid
+from app.entries.messages import Message
+from app.entries.parts import Blob, Media, Part, Text
+from app.services.write import Draft, blob_digest
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyKey:
+    """`route` is the method and path with its ids, `digest` sha256 of the body as it came."""
+
+    route: str
+    key: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """The flags of one message: stored or not, in later contexts or not, shown or not."""
+
+    persist: bool = True
+    include_in_context: bool = True
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraMessage:
+    """A message that comes before the input, in order."""
+
+    kind: Literal["user_message", "agent_message"]
+    parts: Sequence[Mapping[str, Any]]
+    flags: Flags = Flags()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnInput:
+    """The body of `POST /sessions/{id}/turns`, validated; `input` is text or a list of part objects as the contract spells them."""
+
+    input: str | Sequence[Mapping[str, Any]]
+    follows: str | None = None
+    attributes: str | None = None
+    flags: Flags = Flags()
+    extra_messages: Sequence[ExtraMessage] = ()
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    on_disconnect: Literal["continue", "cancel"] = "continue"
+    on_busy: Literal["reject", "interrupt"] = "reject"
+    on_pending: Literal["reject", "abandon"] = "reject"
+    background: bool = False
+    expected_head: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The parts of one message and the bytes that came with it (digest → media type, bytes)."""
+
+    parts: tuple[Part, ...]
+    media: Mapping[str, tuple[str, bytes]]
+
+    def draft(self, kind: str, flags: Flags, turn: int | None, attributes: str | None = None) -> Draft:
+        return Draft(kind, Message(self.parts), turn, flags.hidden, flags.include_in_context, attributes, media=self.media)
+
+
+def read_parts(value: str | Sequence[Mapping[str, Any]], pointer: str) -> Said:
+    """The parts that a client wrote. Raises `Invalid` for data that is not base64 or too large."""
+    if isinstance(value, str):
+        return Said((Text(value),), {})
+    media: dict[str, tuple[str, bytes]] = {}
+    parts: list[Part] = []
+    for index, item in enumerate(value):
+        if item["type"] == "text":
+            parts.append(Text(item["text"]))
+        else:
+            parts.append(_media(item, media, f"{pointer}/{index}"))
+    return Said(tuple(parts), media)
+
+
+def _media(item: Mapping[str, Any], media: dict[str, tuple[str, bytes]], pointer: str) -> Media:
+    kind, filename = item["type"], item.get("filename")
+    if "url" in item:
+        return Media(kind, url=item["url"], filename=filename)
+    if "blob" in item:
+        return Media(kind, Blob(item["blob"], item.get("media_type", ""), 0), filename=filename)
+    try:
+        content = base64.b64decode(item["data"], validate=True)
+    except (binascii.Error, ValueError):
+        raise Invalid([Fault(f"{pointer}/data", "invalid-base64", "`data` has to be standard base64.")]) from None
+    if len(content) > BLOB_BYTES_MAX:
+        raise Invalid([Fault(f"{pointer}/data", "too-large", f"A blob may hold {BLOB_BYTES_MAX} bytes.")])
+    digest = blob_digest(content)
+    media[digest] = (item["media_type"], content)
+    return Media(kind, Blob(digest, item["media_type"], len(content)), filename=filename)

@@ -1,0 +1,169 @@
+"""The loop: while the turn has a next move, do it. Live running and going on after a client's results are the same."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from app.config.limits import MOVES_PER_TURN_MAX
+from app.entries import lossless
+from app.entries.deltas import Usage
+from app.entries.errors import FenceLost
+from app.entries.messages import Entry
+from app.entries.trace import CutReason, ModelCallFinished, TurnError, usage_to_json
+from app.services.calls import ModelCalls
+from app.services.streams import Streams
+from app.services.turns.consequences import Consequences, follow, is_over, pending_json
+from app.services.turns.running import Running
+from app.services.turns.views import Views
+from app.services.write import Draft
+from app.storage.types import CallWrite, SessionPatch, TurnWrite
+from app.turn.life import read_life
+from app.turn.moves import Call, Done, Mend, Run, next_move
+
+log = logging.getLogger(__name__)
+
+
+class Loop:
+    """Runs turns whose claim this process holds. Nothing here belongs to an HTTP response."""
+
+    def __init__(self, calls: ModelCalls, streams: Streams, views: Views) -> None:
+        self._calls = calls
+        self._streams = streams
+        self._views = views
+
+    async def run(self, running: Running) -> None:
+        """Runs a turn until it rests. A turn that this process lost is left to whoever took it; one that fails here, to recovery."""
+        try:
+            await self._moves(running)
+        except FenceLost:
+            log.warning("turn %s was taken over", running.facts.turn_id)
+        except Exception:
+            log.exception("turn %s stopped; its claim runs out and it is settled then", running.facts.turn_id)
+        finally:
+            self._streams.close(running.stream)
+            running.done.set()
+
+    async def _moves(self, running: Running) -> None:
+        for _ in range(MOVES_PER_TURN_MAX):
+            if running.lost:
+                return
+            if running.stop.is_set():
+                await self._hear_stop(running)
+            move = next_move(read_life(running.entries, running.policy, input_seq=running.facts.input_seq, cut=cut_of(running)))
+            match move:
+                case Done():
+                    return
+                case Call():
+                    call = await self._calls.run(running, move)
+                    rests = await self.conclude(running, call.drafts, call.write, call.events)
+                case Run() | Mend():
+                    raise RuntimeError("an executor that no agent of this build can name")
+                case _:
+                    rests = await self.conclude(running, [])
+            if rests:
+                return
+        raise RuntimeError("a turn made more moves than any turn can")
+
+    async def conclude(
+        self, running: Running, drafts: Sequence[Draft], call: CallWrite | None = None, events: Sequence[tuple[str, str]] = ()
+    ) -> bool:
+        """Appends drafts and all that follows from them, in one append; says whether the turn rests."""
+        found = follow(
+            running.entries,
+            drafts,
+            running.policy,
+            turn=running.number,
+            head_seq=running.head_seq,
+            input_seq=running.facts.input_seq,
+            cut=cut_of(running),
+        )
+        if found.awaited is not None:
+            await self._wait(running, found, call, events)
+            return True
+        settled = found.settled
+        if settled is None:
+            await running.commit(found.drafts, call=call, before=events)
+            return is_over(found.move)
+        turn = TurnWrite(
+            number=running.number,
+            status=settled.status,
+            error=error_json(settled.error),
+            usage=usage_of(running.entries, found.drafts),
+            settled=True,
+        )
+        await running.commit(found.drafts, turn=turn, call=call, release=True, before=events, after=[(f"turn.{settled.status}", "")])
+        return True
+
+    async def _wait(self, running: Running, found: Consequences, call: CallWrite | None, events: Sequence[tuple[str, str]]) -> None:
+        """The turn waits for its client: the claim is given back, and the event that says so ends the connection."""
+        pending = pending_json(found.awaited.pending if found.awaited else ())
+        usage = usage_of(running.entries, found.drafts)
+        turn = TurnWrite(number=running.number, status="requires_action", pending=lossless.dumps(pending), usage=usage)
+        view = await self._waiting_view(running, found, pending, usage)
+        await running.commit(
+            found.drafts,
+            turn=turn,
+            call=call,
+            session=SessionPatch(pending_turn=running.number),
+            release=True,
+            before=events,
+            after=[("turn.requires_action", lossless.dumps({"type": "turn.requires_action", "turn": view}))],
+        )
+
+    async def _waiting_view(
+        self, running: Running, found: Consequences, pending: list[dict[str, Any]], usage: str | None
+    ) -> dict[str, Any]:
+        key = running.facts.key
+        row = await self._views.turn_by_number(key.tenant, key.session, running.number)
+        row = replace(row, status="requires_action", pending=lossless.dumps(pending), usage=usage)
+        view = await self._views.view(key.tenant, key.session, row)
+        coming = range(running.head_seq + 1, running.head_seq + 1 + len(found.drafts))
+        return {**view, "entry_seqs": [*view["entry_seqs"], *coming]}
+
+    async def _hear_stop(self, running: Running) -> None:
+        """Reads who asked for the end: their request was appended beside the claim."""
+        key = running.facts.key
+        known = {entry.seq for entry in running.entries}
+        found = await running.writer.ledger.turn_entries(key.tenant, key.session, key.turn)
+        running.entries += [entry for entry in found if entry.kind == "stop_requested" and entry.seq not in known]
+        running.entries.sort(key=lambda entry: entry.seq)
+        running.stop.clear()
+
+
+def cut_of(running: Running) -> CutReason | None:
+    """A reason to end that no entry tells yet: the process is closing."""
+    return "terminated" if running.draining else None
+
+
+def usage_of(entries: Sequence[Entry], drafts: Sequence[Draft]) -> str | None:
+    """The sum of what the turn's calls used, as JSON; a figure that no call gave stays null. None where no call gave any."""
+    payloads = [entry.payload for entry in entries if entry.kind == "model_call_finished"]
+    payloads += [draft.body for draft in drafts if draft.kind == "model_call_finished" and isinstance(draft.body, str)]
+    reports = [finished for payload in payloads if payload and (finished := ModelCallFinished.decode(payload)).usage is not None]
+    if not reports:
+        return None
+    figures = [report.usage for report in reports if report.usage is not None]
+    total = Usage(*(_sum([getattr(usage, name) for usage in figures]) for name in Usage.__dataclass_fields__))
+    source = "reported" if all(report.usage_source == "reported" for report in reports) else "estimated"
+    return lossless.dumps(usage_to_json(total, source))
+
+
+def _sum(figures: Sequence[int | None]) -> int | None:
+    known = [figure for figure in figures if figure is not None]
+    return sum(known) if known else None
+
+
+async def rested(running: Running, seconds: float) -> bool:
+    """Waits until a turn of this process rests; False when it took longer."""
+    try:
+        await asyncio.wait_for(running.done.wait(), seconds)
+    except TimeoutError:
+        return False
+    return True
+
+
+def error_json(error: TurnError | None) -> str | None:
+    """The `error` of a Turn as JSON text."""
+    return None if error is None else lossless.dumps(error.to_json())
