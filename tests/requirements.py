@@ -30,8 +30,8 @@ def named_ids(source: str) -> Iterator[tuple[int, str | None]]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and ast.unparse(node.func).endswith("mark.req"):
             for argument in node.args:
-                plain = isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-                yield argument.lineno, argument.value if plain and isinstance(argument, ast.Constant) else None
+                value = argument.value if isinstance(argument, ast.Constant) else None
+                yield argument.lineno, value if isinstance(value, str) else None
 
 
 def shown_by(folder: Path = TESTS) -> dict[str, list[str]]:

@@ -32,10 +32,10 @@ def documented_limits() -> list[tuple[str, int, str]]:
     for node, following in zip(body, [*body[1:], None], strict=True):
         if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
             continue
-        documented = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant) and isinstance(following.value.value, str)
-        if not documented:
+        text = following.value.value if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant) else None
+        if not isinstance(text, str):
             raise ValueError(f"{node.target.id}: no text below it says what it bounds")
-        found.append((node.target.id, getattr(limits, node.target.id), following.value.value))
+        found.append((node.target.id, getattr(limits, node.target.id), text))
     return found
 
 

@@ -23,9 +23,6 @@ METADATA_BYTES_MAX: Final = 16 * 2**10
 JSON_DEPTH_MAX: Final = 64
 """Nesting of a JSON body."""
 
-JSON_ON_LOOP_BYTES_MAX: Final = 256 * 2**10
-"""JSON that is read on the event loop; a longer body is read beside it."""
-
 NUMBER_CHARS_MAX: Final = 4_300
 """Digits of one JSON number; longer ones would take quadratic time to read."""
 

@@ -10,13 +10,13 @@ KNOWN_CHARS_MIN = 6
 
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     # Authorization: Bearer x / "authorization": "Basic x"; the whole rest of the value goes.
-    (re.compile(r"(?i)(\b(?:proxy-)?authorization\\?[\"']?\s{0,4}[:=]\s{0,4}b?\\?[\"']?)[^\"'\r\n,;}\]]{1,4096}"), r"\1" + STARS),
+    (re.compile(r"(?i)(\b(?:proxy-)?authorization\\?[\"']?\s{0,4}[:=]\s{0,4}(?:b?\\?[\"'])?)[^\"'\r\n,;}\]]{1,4096}"), r"\1" + STARS),
     (re.compile(r"(?i)\b(bearer|basic)(\s{1,4})[A-Za-z0-9._~+/=-]{6,4096}"), r"\1\2" + STARS),
     # Headers and fields that carry keys, in JSON, in Python's repr and as name=value.
     (
         re.compile(
             r"(?i)((?:x[-_])?(?:goog[-_])?(?:api[-_]?key|access[-_]?token|auth[-_]?token|refresh[-_]?token|client[-_]?secret|secret[-_]?(?:access[-_]?)?key|password|passwd)"
-            r"\\?[\"']?\s{0,4}[:=]\s{0,4}b?\\?[\"']?)[^\s\"'&,;}\])]{1,4096}"
+            r"\\?[\"']?\s{0,4}[:=]\s{0,4}(?:b?\\?[\"'])?)[^\s\"'&,;}\])]{1,4096}"
         ),
         r"\1" + STARS,
     ),
