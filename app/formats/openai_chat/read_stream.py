@@ -22,7 +22,9 @@ class ChatStreamReader:
     """One answer. Text, reasoning and refusal have a part each, every call its own; parts are numbered as they first appear.
 
     `Finished` comes at `[DONE]` or at the end, after usage and whatever else followed the finish reason. A stream without a
-    finish reason fails as `stream-truncated`, with or without `[DONE]`. `producer` names who may get opaque blocks back.
+    finish reason fails as `stream-truncated`. `[DONE]` alone does not save it, since proxies append one to what was cut;
+    only after a final usage report is it taken for the mark that some servers (Snowflake) send instead of a reason.
+    `producer` names who may get opaque blocks back.
     """
 
     def __init__(self, producer: str = "") -> None:
@@ -39,6 +41,7 @@ class ChatStreamReader:
         self._details: list[Any] = []
         self._extras: dict[str, list[Any]] = {}
         self._usage: Any = None
+        self._summed = False
         self._over = False
 
     def feed(self, data: bytes) -> list[Delta]:
@@ -92,6 +95,8 @@ class ChatStreamReader:
 
     def _event(self, data: str, found: list[Delta]) -> None:
         if data.strip() == "[DONE]":
+            if self._native is None and self._summed and self._parts_count:
+                self._native = ""
             self._finish(found)
             return
         try:
@@ -114,8 +119,11 @@ class ChatStreamReader:
         if isinstance(usage, dict) and usage != self._usage:
             self._usage = usage
             found.append(UsageReport(read_usage(usage), raw))
+        self._summed = isinstance(usage, dict) and not choice
         native = choice.get("finish_reason")
         if error or native == "error" or chunk.get("object") == "error":
+            if isinstance(error, dict) and error.get("failed_generation"):
+                self._keep("failed_generation", error["failed_generation"])
             self._fail(stream_error(error or chunk), found)
         elif isinstance(native, str) and native and self._native is None:
             self._native = native
@@ -126,8 +134,11 @@ class ChatStreamReader:
             found.append(ReasoningDelta(self._part("reasoning"), reasoning))
         details = delta.get("reasoning_details")
         if isinstance(details, list) and details:
-            self._part("reasoning")
+            part = self._part("reasoning")
             self._details.extend(details)
+            said = [item["text"] for item in details if isinstance(item, dict) and isinstance(item.get("text"), str) and item["text"]]
+            if said and not reasoning:
+                found.append(ReasoningDelta(part, "".join(said)))
         content = delta.get("content")
         if isinstance(content, str):
             if content:
@@ -146,10 +157,10 @@ class ChatStreamReader:
             self._parts_count += sum(isinstance(item, ToolCallStarted) for item in said)
             found.extend(said)
             if isinstance(fragment, dict) and fragment.get("extra_content"):
-                self._extras.setdefault("tool_calls.extra_content", []).append({"id": fragment.get("id"), "extra_content": fragment["extra_content"]})
+                self._keep("tool_calls.extra_content", {"id": fragment.get("id"), "extra_content": fragment["extra_content"]})
         for key, value in delta.items():
             if key not in _MODELLED and value:
-                self._extras.setdefault(key, []).append(value)
+                self._keep(key, value)
 
     def _piece(self, piece: Any, found: list[Delta]) -> None:
         """One chunk of a content list: text, or thinking as Mistral spells it; anything else is kept as received."""
@@ -164,7 +175,13 @@ class ChatStreamReader:
             if said:
                 found.append(ReasoningDelta(self._part("reasoning"), said))
         else:
-            self._extras.setdefault("content", []).append(piece)
+            self._keep("content", piece)
+
+    def _keep(self, key: str, value: Any) -> None:
+        """A field that we do not model, once where a server repeats it on every chunk."""
+        kept = self._extras.setdefault(key, [])
+        if not kept or kept[-1] != value:
+            kept.append(value)
 
     def _part(self, kind: str) -> int:
         if kind not in self._parts:
@@ -177,7 +194,7 @@ class ChatStreamReader:
             self._fail(StreamFailed("stream-truncated", "The stream ended without a finish reason.", retryable=True), found)
             return
         self._leave(found)
-        reason = STOP_REASONS.get(self._native, "other")
+        reason = STOP_REASONS.get(self._native or "stop", "other")
         if reason == "finished" and self._calls.started:
             reason = "tool_calls"
         elif reason == "finished" and self._refused:
