@@ -141,7 +141,7 @@ def _tools(check: Check, value: Any) -> None:
         if "name" not in found:
             pass
         elif not isinstance(name, str) or not TOOL_NAME.fullmatch(name) or name in TOOL_CHOICES:
-            check.fault(f"{pointer}/name", "bad-tool-name", "A name begins with a letter or `_`, has up to 64 letters, digits, `_`, `-`, and is no tool choice.")
+            check.fault(f"{pointer}/name", "bad-tool-name", "A name begins with a letter or `_`, has ≤ 64 letters, digits, `_`, `-`, is no choice.")
         elif name in names:
             check.fault(f"{pointer}/name", "duplicate-tool-name", "Another tool has this name.")
         else:
