@@ -24,6 +24,7 @@ DETAILS: Mapping[str, str] = MappingProxyType(
 
 # Stop reasons of a whole answer whose calls may be acted on. Some servers say `stop` beside calls, so `finished` is one.
 _ACTED_ON = frozenset({"finished", "tool_calls", None})
+_BARRED: Mapping[str, str] = MappingProxyType({"length": "output-truncated", "refused": "answer-refused"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,4 +56,4 @@ def acted_on(answer: Answer) -> Rejection | None:
         return rejection("answer-unfinished")
     if answer.stop_reason in _ACTED_ON:
         return None
-    return rejection("answer-refused" if answer.stop_reason == "refused" else "output-truncated")
+    return rejection(_BARRED.get(answer.stop_reason or "", "answer-unfinished"))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from app.entries.messages import Answer, Body, Entry, Message, Status, ToolResult, encode
 from app.entries.parts import Part, Text, ToolCall
-from app.entries.trace import Interruption, ModelCallFinished, ModelCallStarted, StopRequested, TraceBody, TurnError, TurnSettled
+from app.entries.trace import CallStatus, Interruption, ModelCallFinished, ModelCallStarted, StopRequested, TraceBody, TurnError, TurnSettled
 from app.turn.policy import Policy, ToolPolicy
 
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -47,7 +47,7 @@ def started(number: int) -> ModelCallStarted:
     return ModelCallStarted(f"mcl_{number}", number, "scripted", "openai-chat", "m")
 
 
-def finished(number: int, status: str = "completed", stop_reason: str | None = "finished", error: TurnError | None = None) -> ModelCallFinished:
+def finished(number: int, status: CallStatus = "completed", stop_reason: str | None = "finished", error: TurnError | None = None) -> ModelCallFinished:
     return ModelCallFinished(f"mcl_{number}", status, stop_reason, error=error, attempts=1)
 
 

@@ -1,0 +1,35 @@
+"""What services take from this room: the way to an upstream, and how often it is tried."""
+
+from app.config.upstreams import SCRIPTED, Upstream
+from app.outbound.client import Clients
+from app.outbound.exchange import Channel, Outgoing
+from app.outbound.providers import Provider
+from app.outbound.retry import Dispatch, RetryPolicy
+from app.outbound.scripted import RETRY_WAIT_MS_MAX, Scripted
+
+
+class Outbound:
+    """Made once in the lifespan, closed with it."""
+
+    def __init__(self, *, connections_max: int = 1000) -> None:
+        self._clients = Clients(connections_max=connections_max)
+        self._provider = Provider(self._clients)
+        self._scripted = Scripted()
+
+    def channel_of(self, upstream: Upstream) -> Channel:
+        """The channel that reaches an upstream."""
+        return self._scripted if upstream.name == SCRIPTED else self._provider
+
+    def retry_of(self, upstream: Upstream) -> RetryPolicy:
+        """How often an upstream is tried, and how soon again."""
+        if upstream.name == SCRIPTED:
+            return RetryPolicy(upstream.retries_max, cap_ms=RETRY_WAIT_MS_MAX)
+        return RetryPolicy(upstream.retries_max)
+
+    def dispatch(self, outgoing: Outgoing) -> Dispatch:
+        """A call, ready to be iterated."""
+        return Dispatch(self.channel_of(outgoing.upstream), outgoing, self.retry_of(outgoing.upstream))
+
+    async def aclose(self) -> None:
+        """Closes all connections."""
+        await self._clients.aclose()
