@@ -205,3 +205,12 @@ KEY_CACHE_SECONDS: Final = 5
 
 APPEND_TRIES_MAX: Final = 20
 """Tries of a change that was read, merged and found the head moved, before the caller is told."""
+
+RAW_PAGE_ENTRIES: Final = 256
+"""Entries in memory at once while all of a ledger is streamed."""
+
+BLOBS_LOADED_MAX: Final = 16
+"""Long texts put back into their entries by one read."""
+
+FOLLOW_POLL_MS_MAX: Final = 1_000
+"""Between two looks at a quiet session that a client follows live."""

@@ -1,0 +1,133 @@
+"""Operations as data: each route with its scope, its schemas, its statuses and its handler.
+
+One table feeds the router, the validation and the OpenAPI document, so that they cannot say different things. A handler is
+plain: it awaits one service and returns an answer. Typed failures are turned into problems here, in one place.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.api import headers, problems
+from app.api.answers import problem_answer
+from app.api.bodies import check_media_type, read_bytes, read_json
+from app.api.problems import Problem
+from app.api.queries import read_query
+from app.api.schemas.basics import Schema
+from app.api.services import Services
+from app.api.validation import Checker
+from app.config.settings import Settings
+from app.entries.errors import LedgerError
+from app.services.turns.inputs import IdempotencyKey
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request that has been admitted: whose it is, and what it asks, read and checked."""
+
+    request: Request
+    tenant: UUID
+    services: Services
+    settings: Settings
+    query: Mapping[str, Any]
+    body: Any
+    raw: bytes
+
+    def path(self, name: str) -> str:
+        return str(self.request.path_params[name])
+
+    @property
+    def key(self) -> IdempotencyKey | None:
+        return headers.idempotency_key(self.request, self.raw)
+
+    def expected_head(self) -> int | None:
+        """What `If-Match` and `expected_head` say together."""
+        in_body = self.body.get("expected_head") if isinstance(self.body, dict) else None
+        return headers.expected_head(self.request, None if in_body is None else int(in_body))
+
+
+Handler = Callable[[Exchange], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One documented status: its schema by media type; an empty mapping is an answer without a body."""
+
+    description: str
+    content: Mapping[str, Schema] = field(default_factory=dict)
+    headers: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A route. `scope` None is public. `errors` are the statuses of problems beyond those that every route may answer."""
+
+    method: str
+    path: str
+    name: str
+    tag: str
+    summary: str
+    handler: Handler
+    answers: Mapping[int, Answer]
+    scope: str | None = None
+    query: Mapping[str, Schema] = field(default_factory=dict)
+    body: Schema | None = None
+    body_needed: bool = True
+    errors: Sequence[int] = ()
+    conditional: bool = False
+    negotiates: bool = False
+
+
+def instance_of(request: Request) -> str:
+    """The path that was asked for, as a URI reference of bounded length."""
+    return quote(request.scope["path"][:512], safe="/", errors="replace")
+
+
+def request_id_of(request: Request) -> str:
+    return str(request.scope.get("context_ledger.request_id", ""))
+
+
+def refusal(request: Request, error: LedgerError | Problem) -> Response:
+    """The problem answer of a typed failure."""
+    instance, request_id = instance_of(request), request_id_of(request)
+    if isinstance(error, Problem):
+        return problem_answer(*problems.of_problem(error, instance, request_id))
+    return problem_answer(*problems.of_error(error, instance, request_id))
+
+
+def endpoint(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
+    """The function that serves an operation: admitted, read, checked, handled, and its failures turned into problems."""
+    checker = None if operation.body is None else Checker(operation.body)
+
+    async def serve(request: Request) -> Response:
+        request.scope["context_ledger.operation"] = operation
+        try:
+            app = request.app
+            scope = await app.state.access.admit(request, operation.scope)
+            query = read_query(request.query_params, operation.query)
+            raw, body = await _body(request, operation, checker)
+            return await operation.handler(Exchange(request, scope.tenant, app.state.services, app.state.settings, query, body, raw))
+        except (LedgerError, Problem) as error:
+            return refusal(request, error)
+
+    return serve
+
+
+async def _body(request: Request, operation: Operation, checker: Checker | None) -> tuple[bytes, Any]:
+    """The body's bytes and its checked document. Routes without a body take none; where it is not needed, none is `{}`."""
+    if request.method in ("GET", "HEAD"):
+        return b"", None
+    raw = await read_bytes(request)
+    if checker is None:
+        return raw, None
+    if not raw and not operation.body_needed:
+        return raw, {}
+    check_media_type(request)
+    document = await read_json(raw)
+    checker.check(document)
+    return raw, document

@@ -1,0 +1,118 @@
+"""Agents, models and upstreams."""
+
+from app.api.schemas.basics import (
+    AGENT_NAME,
+    ANY,
+    BOOL,
+    COUNT,
+    DIGEST,
+    OBJECT,
+    TIME,
+    TOOL_NAME_PATTERN,
+    answer,
+    arr,
+    integer,
+    listing,
+    nullable,
+    obj,
+    one_of,
+    ref,
+    text,
+)
+
+_TOKENS_MAX = 100_000_000
+_NAMES_MAX = 128
+
+REASONING = obj({"effort": text(32, 1), "max_tokens": integer(1, _TOKENS_MAX)})
+
+PARAMS = obj(
+    {
+        "max_output_tokens": integer(1, _TOKENS_MAX),
+        "temperature": {"type": "number", "minimum": 0, "maximum": 2},
+        "top_p": {"type": "number", "minimum": 0, "maximum": 1},
+        "reasoning": REASONING,
+        "stop": arr(text(256, 1), most=16),
+        "seed": integer(),
+        "extra": OBJECT,
+        "dialect": text(64, 1),
+        "script": arr(OBJECT, least=1, most=1000),
+        "compaction_script": arr(OBJECT, least=1, most=1000),
+    },
+    description="`extra` is merged last into the provider's body; `script` and `dialect` are for the built-in upstream `scripted`.",
+)
+
+MODEL = obj({"upstream": text(128, 1), "name": text(255, 1), "params": PARAMS}, ["upstream", "name"])
+
+LIMITS = obj(
+    {"context_window": integer(1, _TOKENS_MAX), "max_output_tokens": integer(1, _TOKENS_MAX)},
+    ["context_window", "max_output_tokens"],
+)
+
+_RENDERER = {
+    "type": "object",
+    "properties": {"renderer": text(64, 1), "id": text(64, 1)},
+    "required": ["renderer"],
+    "description": "One renderer; its other keys depend on its name.",
+}
+
+TOOL = obj(
+    {
+        "name": text(64, 1, TOOL_NAME_PATTERN),
+        "description": text(32768),
+        "parameters": OBJECT,
+        "enabled": BOOL,
+        "executor": {"type": "object", "properties": {"kind": {**one_of("client"), "x-later": ["http", "mcp", "agent"]}}, "required": ["kind"]},
+        "approval": {"anyOf": [{**one_of("never"), "x-later": ["always"]}, {"type": "object"}]},
+        "repeatable": BOOL,
+    },
+    ["name"],
+)
+
+AGENT_DOCUMENT = obj(
+    {
+        "model": MODEL,
+        "limits": nullable(LIMITS),
+        "context": arr(_RENDERER, most=64),
+        "tools": arr(TOOL, most=_NAMES_MAX),
+        "state_schema": nullable(OBJECT),
+        "output_schema": ANY,
+        "skills": arr(ANY),
+        "plan": OBJECT,
+        "pruning": ANY,
+        "compaction": ANY,
+        "turn": obj({"max_steps": integer(1, 1000), "partial_answers": one_of("omit", "text")}),
+    },
+    ["model"],
+)
+
+AGENT = answer(
+    {
+        "object": {"const": "agent"},
+        "name": AGENT_NAME,
+        "revision": integer(1),
+        "document": OBJECT,
+        "limits": answer({"context_window": COUNT, "max_output_tokens": COUNT, "source": text()}),
+        "digest": DIGEST,
+        "created_at": TIME,
+    }
+)
+AGENT_LIST = listing(ref("Agent"))
+REVISION_LIST = listing(ref("Agent"), nullable(COUNT))
+
+UPSTREAM = answer({"name": text(), "dialect": text(), "has_key": BOOL})
+UPSTREAM_LIST = listing(UPSTREAM)
+
+CATALOGUE_MODEL = answer(
+    {
+        "name": text(),
+        "context_window": COUNT,
+        "max_output_tokens": COUNT,
+        "encoding": nullable(text()),
+        "source": text(),
+    }
+)
+CATALOGUE = {
+    **listing(CATALOGUE_MODEL),
+    "properties": {**listing(CATALOGUE_MODEL)["properties"], "catalogue_date": text()},
+    "required": [*listing(CATALOGUE_MODEL)["required"], "catalogue_date"],
+}

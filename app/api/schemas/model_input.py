@@ -1,0 +1,163 @@
+"""What the model sees: model input, source maps, calls, validation."""
+
+from app.api.schemas.basics import (
+    AGENT_NAME,
+    ANY,
+    BOOL,
+    CALL_ID,
+    COUNT,
+    DIGEST,
+    OBJECT,
+    SEQ,
+    SESSION_ID,
+    TIME,
+    TURN_ID,
+    answer,
+    arr,
+    integer,
+    listing,
+    nullable,
+    obj,
+    one_of,
+    ref,
+    text,
+)
+from app.api.schemas.entries import INPUT
+from app.api.schemas.turns import OVERRIDES
+
+WHAT_IF = obj({"input": INPUT, "overrides": OVERRIDES, "context": arr(OBJECT, most=64), "state": OBJECT})
+
+SOURCE = obj(
+    {
+        "type": one_of("history", "compaction", "runtime-context", "tool-repair", "rendered", "continuation", "ephemeral"),
+        "message_index": COUNT,
+        "seq": SEQ,
+        "tool_call_id": text(),
+        "renderer": text(),
+        "reason": text(),
+        "receipt_seq": nullable(SEQ),
+        "after_seq": SEQ,
+    },
+    ["type"],
+)
+POINTER = obj({"pointer": text(), "source": nullable(COUNT), "seq": nullable(SEQ), "part": nullable(COUNT)}, ["pointer"])
+
+SOURCE_MAP = obj(
+    {"history_message_count": COUNT, "sources": arr(SOURCE), "skill_expansions": arr(ANY), "pointers": arr(POINTER)},
+    ["history_message_count", "sources", "skill_expansions"],
+)
+DISPATCHED_MAP = {
+    **SOURCE_MAP,
+    "properties": {**SOURCE_MAP["properties"], "object": {"const": "source_map"}, "session_id": SESSION_ID, "call_id": CALL_ID, "head_seq": SEQ},
+}
+DECISION = obj(
+    {
+        "source": OBJECT,
+        "disposition": one_of("included", "transformed", "excluded"),
+        "reason": text(),
+        "also": arr(ANY),
+        "pass": text(),
+        "tokens_before": nullable(COUNT),
+        "tokens_after": nullable(COUNT),
+        "digest": nullable(text()),
+        "pointer": nullable(text()),
+    },
+    ["source", "disposition", "reason"],
+)
+MANIFEST = {
+    "type": "object",
+    "properties": {
+        "estimator": text(),
+        "policy_version": text(),
+        "head_seq": SEQ,
+        "window_from_seq": SEQ,
+        "decisions": arr(DECISION),
+    },
+    "required": ["estimator", "policy_version", "head_seq", "window_from_seq", "decisions"],
+}
+_FIGURES = ("context_window", "output_reserve", "safety", "input_limit", "system", "tools", "messages", "overhead", "total", "trigger")
+BUDGET = answer(
+    {
+        **{name: COUNT for name in _FIGURES},
+        "remaining": integer(),
+        "verdict": one_of("fits", "prune", "compact", "over"),
+        "method": one_of("exact", "tokenizer", "heuristic"),
+        "error_band": {"type": "number", "minimum": 0},
+    }
+)
+VIOLATION = answer({"pointer": text(), "code": text(), "detail": text()})
+
+MODEL_INPUT = obj(
+    {
+        "object": {"const": "model_input"},
+        "session_id": SESSION_ID,
+        "head_seq": SEQ,
+        "awaiting": nullable(one_of("input", "tool_results")),
+        "agent": answer({"name": AGENT_NAME, "revision": integer(1)}),
+        "dialect": text(),
+        "model": text(),
+        "compiler_version": text(),
+        "target_digest": DIGEST,
+        "body": OBJECT,
+        "digest": DIGEST,
+        "message_count": COUNT,
+        "source_map": SOURCE_MAP,
+        "manifest": MANIFEST,
+        "budget": ref("Budget"),
+        "cache": OBJECT,
+        "losses": arr(OBJECT),
+        "violations": arr(VIOLATION),
+        "verified": {"enum": [True, False, "unverifiable"]},
+        "mismatch": OBJECT,
+        "reason": text(),
+    },
+    ["object", "session_id", "head_seq", "dialect", "model", "compiler_version", "target_digest", "digest", "message_count"],
+)
+
+ATTEMPT = obj(
+    {
+        "n": integer(1),
+        "status": text(),
+        "http_status": nullable(integer()),
+        "provider_request_id": nullable(text()),
+        "started_at": nullable(TIME),
+        "first_delta_ms": nullable(COUNT),
+        "ended_ms": nullable(COUNT),
+        "error": ANY,
+    },
+    ["n", "status"],
+)
+CALL = obj(
+    {
+        "id": CALL_ID,
+        "object": {"const": "model_call"},
+        "turn_id": TURN_ID,
+        "step_index": COUNT,
+        "purpose": one_of("main", "compaction"),
+        "agent": AGENT_NAME,
+        "invocation": COUNT,
+        "upstream": text(),
+        "dialect": text(),
+        "model": text(),
+        "head_seq": SEQ,
+        "digest": nullable(text()),
+        "prefix_digest": nullable(text()),
+        "target_digest": text(),
+        "message_count": COUNT,
+        "tools": arr(text()),
+        "budget": nullable(ref("Budget")),
+        "status": text(),
+        "attempts": arr(ATTEMPT),
+        "usage": nullable(OBJECT),
+        "created_at": TIME,
+        "manifest": MANIFEST,
+        "source_map": SOURCE_MAP,
+        "continuation": ANY,
+        "error": ANY,
+    },
+    ["id", "object", "turn_id", "step_index", "purpose", "status", "attempts", "created_at"],
+)
+CALL_LIST = listing(ref("ModelCall"))
+
+VALIDATE = {"type": "object", "description": "A request body of the dialect."}
+VALIDATION = answer({"object": {"const": "validation"}, "dialect": text(), "valid": BOOL, "violations": arr(VIOLATION)})

@@ -1,0 +1,101 @@
+"""Sessions, their state and line, and verification."""
+
+from app.api.schemas.basics import (
+    AGENT_NAME,
+    BOOL,
+    CALL_ID,
+    COUNT,
+    DIGEST,
+    OBJECT,
+    SEQ,
+    SESSION_ID,
+    TIME,
+    TURN_ID,
+    answer,
+    arr,
+    column,
+    integer,
+    listing,
+    nullable,
+    obj,
+    one_of,
+    ref,
+    text,
+)
+from app.api.schemas.agents import MODEL
+
+_TITLE = column(500)
+_STATE = {"type": "object", "description": "State by scope: `{\"session\": {…}}`."}
+
+CREATE = obj(
+    {
+        "agent": AGENT_NAME,
+        "agent_revision": integer(1, 2**31 - 1),
+        "state": _STATE,
+        "title": nullable(_TITLE),
+        "metadata": OBJECT,
+        "user": nullable(column(255, 1)),
+        "external_id": nullable(column(255, 1)),
+        "if_exists": one_of("conflict", "return"),
+    },
+    ["agent"],
+)
+
+PATCH = obj(
+    {
+        "title": nullable(_TITLE),
+        "metadata": OBJECT,
+        "agent": AGENT_NAME,
+        "agent_revision": {"anyOf": [integer(1, 2**31 - 1), {"const": "latest"}]},
+        "model": MODEL,
+        "expected_head": SEQ,
+    },
+    later=("checkpoint",),
+)
+PUT_LINE = obj({"turn": text(64, 1), "expected_head": SEQ}, ["turn"])
+PATCH_STATE = {"type": "object", "description": "A JSON Merge Patch (RFC 7396) of the state by scope."}
+
+USAGE = answer({name: nullable(COUNT) for name in ("input", "cached", "cache_write", "output", "reasoning")}, description="Tokens; null is unknown.")
+
+SESSION = answer(
+    {
+        "id": SESSION_ID,
+        "object": {"const": "session"},
+        "head_seq": SEQ,
+        "head_digest": DIGEST,
+        "agent": AGENT_NAME,
+        "agent_revision": integer(1),
+        "follows": BOOL,
+        "model": nullable(MODEL),
+        "title": nullable(text()),
+        "metadata": OBJECT,
+        "user": nullable(text()),
+        "external_id": nullable(text()),
+        "status": one_of("idle", "busy", "pending"),
+        "line": arr(answer({"from_seq": SEQ, "through_seq": nullable(SEQ)})),
+        "checkpoint": nullable(text()),
+        "message_count": COUNT,
+        "turn_count": COUNT,
+        "usage": ref("Usage"),
+        "running_turn": nullable(TURN_ID),
+        "pending_turn": nullable(TURN_ID),
+        "dispatched_call": nullable(CALL_ID),
+        "forked_from": nullable(answer({"session_id": SESSION_ID, "at_seq": SEQ})),
+        "created_at": TIME,
+        "active_at": TIME,
+    }
+)
+SESSION_LIST = listing(ref("Session"))
+
+STATE = answer({"object": {"const": "state"}, "session_id": SESSION_ID, "seq": nullable(SEQ), "head_seq": SEQ, "state": OBJECT})
+
+VERIFICATION = answer(
+    {
+        "object": {"const": "verification"},
+        "session_id": SESSION_ID,
+        "ok": BOOL,
+        "entries": COUNT,
+        "head_digest": DIGEST,
+        "problems": arr(answer({"seq": nullable(SEQ), "code": text(), "detail": text()})),
+    }
+)

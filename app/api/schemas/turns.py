@@ -1,0 +1,123 @@
+"""Turns, their results and their events."""
+
+from app.api.schemas.agents import PARAMS
+from app.api.schemas.basics import (
+    BOOL,
+    CALL_ID,
+    COUNT,
+    OBJECT,
+    SEQ,
+    SESSION_ID,
+    TIME,
+    TURN_ID,
+    answer,
+    arr,
+    integer,
+    listing,
+    nullable,
+    obj,
+    one_of,
+    ref,
+    text,
+)
+from app.api.schemas.entries import CONTENT, EXTRA_MESSAGE, INPUT
+from app.config import limits
+
+_EXTRA_MESSAGES = arr(EXTRA_MESSAGE, most=limits.ENTRIES_PER_APPEND_MAX - 8)
+
+OVERRIDES = obj(
+    {
+        "model": obj({"upstream": text(128, 1), "name": text(255, 1), "params": PARAMS}),
+        "tool_choice": one_of("auto", "required", "none"),
+        "masked_tools": arr(text(64, 1), most=128),
+    }
+)
+
+_FLAGS = {
+    "overrides": OVERRIDES,
+    "on_disconnect": one_of("continue", "cancel"),
+    "on_busy": one_of("reject", "interrupt"),
+    "on_pending": one_of("reject", "abandon"),
+    "background": BOOL,
+    "expected_head": SEQ,
+}
+
+POST_TURN = obj(
+    {
+        "input": INPUT,
+        "follows": nullable(text(64, 1)),
+        "attributes": OBJECT,
+        "persist": BOOL,
+        "include_in_context": BOOL,
+        "hidden": BOOL,
+        "extra_messages": _EXTRA_MESSAGES,
+        **_FLAGS,
+    },
+    ["input"],
+    later=("skills",),
+)
+
+AGAIN = obj(_FLAGS)
+
+TOOL_RESULTS = obj(
+    {
+        "results": arr(
+            obj({"tool_call_id": text(512, 1), "content": CONTENT, "is_error": BOOL}, ["tool_call_id", "content"]),
+            least=1,
+            most=limits.ENTRIES_PER_APPEND_MAX // 2,
+        ),
+        "extra_messages": arr(EXTRA_MESSAGE, most=limits.ENTRIES_PER_APPEND_MAX // 2 - 8),
+        "on_disconnect": one_of("continue", "cancel"),
+        "background": BOOL,
+        "expected_head": SEQ,
+    },
+    ["results"],
+)
+
+NOTHING = obj({})
+
+TURN_STATUSES = ("running", "requires_action", "completed", "failed", "cancelled", "interrupted")
+
+TURN_ERROR_CODES = (
+    "context-over-budget",
+    "upstream-error",
+    "upstream-auth",
+    "upstream-rate-limited",
+    "upstream-overflow",
+    "stream-truncated",
+    "max-steps",
+    "empty-answer",
+    "empty-context",
+    "control-only",
+    "lease-lost",
+    "shutdown",
+)
+
+_FOLLOWS = {"anyOf": [TURN_ID, {"const": "start"}]}
+
+TURN = answer(
+    {
+        "id": TURN_ID,
+        "object": {"const": "turn"},
+        "session_id": SESSION_ID,
+        "number": integer(1),
+        "status": one_of(*TURN_STATUSES),
+        "follows": _FOLLOWS,
+        "siblings": arr(TURN_ID),
+        "retry_of": nullable(TURN_ID),
+        "input_seq": nullable(SEQ),
+        "entry_seqs": arr(SEQ),
+        "calls": arr(CALL_ID),
+        "pending": arr(answer({"tool_call_id": text(), "name": text(), "arguments": text(), "needs": one_of("result", "approval")})),
+        "usage": nullable(ref("Usage")),
+        "error": nullable(obj({"code": one_of(*TURN_ERROR_CODES), "detail": text(), "attempt_status": {}}, ["code", "detail"])),
+        "created_at": TIME,
+        "settled_at": nullable(TIME),
+    }
+)
+TURN_LIST = listing(ref("Turn"))
+STOPPED = answer({"object": {"const": "stop"}, "session_id": SESSION_ID, "turn": nullable(ref("Turn"))})
+EVENTS_DESCRIPTION = (
+    "Frames of `id` (an integer that rises within the turn), `event` and one-line JSON `data` whose `type` is the event's name; a comment every 15 s."
+)
+ATTRIBUTES = OBJECT

@@ -1,0 +1,141 @@
+"""Messages that a client appends without a model call."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from app.config.limits import ATTRIBUTES_BYTES_MAX
+from app.entries import lossless
+from app.entries.errors import Fault, Invalid, NotFound
+from app.entries.ids import SESSION, parse_id
+from app.entries.messages import Answer, Body, Message, Status, ToolResult, encode
+from app.entries.parts import Blob, Media, Part, Reasoning, ToolCall
+from app.entries.wire import entry_json
+from app.services.replays import remembered
+from app.services.transcripts import Transcripts
+from app.services.turns.inputs import IdempotencyKey, Said, read_parts
+from app.services.write import Draft, Writer
+from app.storage.rows import EntryFilter
+from app.storage.store import Store
+from app.storage.types import Append, committed
+
+
+@dataclass(frozen=True, slots=True)
+class AppendedEntries:
+    """JSON texts of the entries as the ledger holds them, their head, and whether the key was known."""
+
+    entries: list[str]
+    head_seq: int
+    replayed: bool
+
+
+def attributes_text(attributes: Mapping[str, Any] | None, pointer: str) -> str | None:
+    """The JSON text of an entry's attributes. Raises `Invalid` where it is too large."""
+    if not attributes:
+        return None
+    text = lossless.dumps(attributes)
+    if len(text.encode()) > ATTRIBUTES_BYTES_MAX:
+        raise Invalid([Fault(pointer, "too-large", f"Attributes may have {ATTRIBUTES_BYTES_MAX} bytes.")])
+    return text
+
+
+class Entries:
+    def __init__(self, store: Store, writer: Writer, transcripts: Transcripts) -> None:
+        self._store = store
+        self._writer = writer
+        self._transcripts = transcripts
+
+    async def append(
+        self, tenant: UUID, session_id: str, posted: Sequence[Mapping[str, Any]], expected_head: int | None, key: IdempotencyKey | None
+    ) -> AppendedEntries:
+        """Appends messages in order, all or none. `posted` fits the contract's schema.
+
+        Raises `NotFound`, `Invalid`, `SessionBusy`, `PendingAction`, `HeadMismatch`, `KeyReused`.
+        """
+        session = parse_id(SESSION, session_id)
+        if session is None:
+            raise NotFound("There is no such session.")
+        drafts = [read_draft(item, f"/entries/{at}") for at, item in enumerate(posted)]
+        drafts = await self._known_media(tenant, session, drafts)
+        entries, blobs = await self._writer.prepare(drafts)
+        append = Append(
+            entries=entries,
+            blobs=blobs,
+            expected_head=expected_head,
+            refuse_pending=True,
+            idempotency=remembered(key, 201, session=session),
+        )
+        done = await self._store.ledger.append(tenant, session, append)
+        if done.replayed:
+            chosen = EntryFilter(line=None, after_seq=done.first_seq - 1, at_seq=done.last_seq)
+            kept = await self._store.ledger.entries(tenant, session, chosen, len(entries))
+            return AppendedEntries(await self._transcripts.rendered(tenant, session, kept), done.last_seq, True)
+        whole = [encode(draft.body) if isinstance(draft.body, Body) and entry.blobs else None for draft, entry in zip(drafts, entries, strict=True)]
+        texts = [entry_json(entry, body) for entry, body in zip(committed(entries, done), whole, strict=True)]
+        return AppendedEntries(texts, done.last_seq, False)
+
+    async def _known_media(self, tenant: UUID, session: UUID, drafts: list[Draft]) -> list[Draft]:
+        """The drafts with type and size of each blob that they only name. Raises `Invalid` for one that the session does not hold."""
+        named = {
+            part.blob.digest: f"/entries/{at}/parts/{index}/blob"
+            for at, draft in enumerate(drafts)
+            if not isinstance(draft.body, str)
+            for index, part in enumerate(draft.body.parts)
+            if isinstance(part, Media) and part.blob is not None and part.blob.digest not in draft.media
+        }
+        if not named:
+            return drafts
+        held = await self._store.blobs.load(tenant, session, named)
+        faults = [Fault(pointer, "unknown-blob", "The session holds no such blob.") for digest, pointer in named.items() if digest not in held]
+        if faults:
+            raise Invalid(faults)
+        known = {digest: Blob(digest, media_type, len(content)) for digest, (media_type, content) in held.items()}
+        return [_with_blobs(draft, known) for draft in drafts]
+
+
+def _with_blobs(draft: Draft, known: Mapping[str, Blob]) -> Draft:
+    if isinstance(draft.body, str):
+        return draft
+    parts = tuple(
+        replace(part, blob=known.get(part.blob.digest, part.blob)) if isinstance(part, Media) and part.blob is not None else part
+        for part in draft.body.parts
+    )
+    return replace(draft, body=replace(draft.body, parts=parts))
+
+
+def read_draft(item: Mapping[str, Any], pointer: str) -> Draft:
+    """The draft of one posted entry. Raises `Invalid` for attributes that are too large and media that are no base64."""
+    kind = item["kind"]
+    said = _said(item["parts"], f"{pointer}/parts")
+    body: Body
+    if kind == "assistant_message":
+        body = Answer(said.parts, Status(item.get("status", "completed")), item.get("model"), item.get("stop_reason"))
+    elif kind == "tool_result":
+        body = ToolResult(item["tool_call_id"], said.parts, item.get("name"), item.get("is_error", False))
+    else:
+        body = Message(said.parts)
+    return Draft(
+        kind,
+        body,
+        hidden=item.get("hidden", False),
+        include_in_context=item.get("include_in_context", True),
+        attributes=attributes_text(item.get("attributes"), f"{pointer}/attributes"),
+        media=said.media,
+    )
+
+
+def _said(values: Sequence[Mapping[str, Any]], pointer: str) -> Said:
+    """The parts in order: what a person may send, and what only an answer has."""
+    media: dict[str, tuple[str, bytes]] = {}
+    parts: list[Part] = []
+    for at, value in enumerate(values):
+        if value["type"] == "reasoning":
+            parts.append(Reasoning(value["text"]))
+        elif value["type"] == "tool_call":
+            parts.append(ToolCall(value["tool_call_id"], value["name"], value["arguments"]))
+        else:
+            read = read_parts([value], f"{pointer}/{at}")
+            parts += read.parts
+            media.update(read.media)
+    return Said(tuple(parts), media)

@@ -1,0 +1,38 @@
+"""First answers again: for POSTs that append nothing, and the common form of what an append remembers of its request."""
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+from app.entries.errors import KeyReused
+from app.services.turns.inputs import IdempotencyKey
+from app.storage.idempotency import Idempotency
+from app.storage.types import IdempotencyWrite
+
+
+def remembered(key: IdempotencyKey | None, status: int, body: str | None = None, session: UUID | None = None) -> IdempotencyWrite | None:
+    """The row that consumes a key together with an append; None where no key was sent."""
+    return None if key is None else IdempotencyWrite(key.route, key.key, key.digest, status, body, session=session)
+
+
+class Replays:
+    """Keeps answers that no append stands behind."""
+
+    def __init__(self, rows: Idempotency) -> None:
+        self._rows = rows
+
+    async def once(self, tenant: UUID, key: IdempotencyKey | None, make: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
+        """The answer's JSON text, made now or kept from the first time, and whether it was kept. Raises `KeyReused`.
+
+        A failure of `make` consumes no key. Two first requests at once may both make it; the one kept first answers both.
+        """
+        if key is None:
+            return await make(), False
+        found = await self._rows.find(tenant, key.route, key.key)
+        if found is not None:
+            if found.request_digest != key.digest:
+                raise KeyReused
+            if found.body is not None:
+                return found.body, True
+        made = await make()
+        kept = await self._rows.remember(tenant, IdempotencyWrite(key.route, key.key, key.digest, 200, made))
+        return (made, False) if kept is None or kept.body is None else (kept.body, True)

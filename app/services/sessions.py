@@ -1,0 +1,170 @@
+"""Sessions: opened by an append, read by their row, listed by activity. What changes one is in `session_changes`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import UUID
+
+from app.config.limits import METADATA_BYTES_MAX
+from app.context.sources import AgentRevision
+from app.entries import lossless
+from app.entries.errors import Conflict, Fault, Invalid, NotFound
+from app.entries.ids import SESSION, parse_id
+from app.entries.line import PLAIN
+from app.entries.messages import NewEntry
+from app.entries.settings import SessionOpened, StateChanged
+from app.services.agents import Page
+from app.services.minting import new_uuid
+from app.services.replays import remembered
+from app.services.revisions import Revisions
+from app.services.session_views import SessionViews, decode_cursor, encode_cursor, etag, session_json
+from app.services.states import check_state
+from app.services.turns.inputs import IdempotencyKey
+from app.storage.rows import EntryFilter, SessionFilter, SessionRow
+from app.storage.store import Store
+from app.storage.types import Append, OpenSession
+
+_NO_USAGE = '{"input":0,"cached":0,"cache_write":0,"output":0,"reasoning":0,"calls":0}'
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInput:
+    """The body of `POST /sessions`, validated."""
+
+    agent: str
+    agent_revision: int | None = None
+    state: Mapping[str, Any] = field(default_factory=dict)
+    title: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    user: str | None = None
+    external_id: str | None = None
+    if_exists: Literal["conflict", "return"] = "conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session as it was answered first; `created` False: it was there under its external id; `replayed`: the key was known."""
+
+    session: dict[str, Any]
+    etag: str
+    created: bool = True
+    replayed: bool = False
+
+
+def check_metadata(metadata: Mapping[str, Any]) -> str:
+    """The JSON text of a session's metadata. Raises `Invalid` where it is too large."""
+    text = lossless.dumps(dict(metadata))
+    if len(text.encode()) > METADATA_BYTES_MAX:
+        raise Invalid([Fault("/metadata", "too-large", f"Metadata may have {METADATA_BYTES_MAX} bytes.")])
+    return text
+
+
+class Sessions:
+    def __init__(self, store: Store, revisions: Revisions) -> None:
+        self._store = store
+        self._revisions = revisions
+        self.views = SessionViews(store.turns, revisions)
+
+    async def create(self, tenant: UUID, given: SessionInput, key: IdempotencyKey | None) -> Opened:
+        """Opens a session with its first entries, in one statement.
+
+        Raises `Invalid` for an unknown agent or a state that does not fit, `Conflict("exists")` for an external id that is taken.
+        """
+        agent = await self._agent(tenant, given)
+        check_state(given.state, agent, "/state")
+        follows = given.agent_revision is None
+        entries = [NewEntry(SessionOpened.kind, SessionOpened(agent.name, agent.revision, follows).encode())]
+        if given.state:
+            entries.append(NewEntry(StateChanged.kind, StateChanged(given.state).encode()))
+        session = new_uuid()
+        opening = OpenSession(
+            agent=agent.name,
+            agent_revision=agent.revision,
+            agent_follows=follows,
+            title=given.title,
+            metadata=check_metadata(given.metadata),
+            user=given.user,
+            external_id=given.external_id,
+        )
+        append = Append(entries=tuple(entries), open=opening, idempotency=remembered(key, 201, session=session))
+        try:
+            done = await self._store.ledger.append(tenant, session, append)
+        except Conflict:
+            if given.if_exists == "return" and given.external_id is not None:
+                row = await self._store.sessions.find_external(tenant, given.user, given.external_id)
+                if row is not None:
+                    return Opened(await self.views.view(row), etag(row), created=False)
+            raise
+        if done.replayed and done.stored is not None and done.stored.session is not None:
+            session = done.stored.session
+        return await self._first_answer(tenant, session, len(entries), replayed=done.replayed)
+
+    async def _agent(self, tenant: UUID, given: SessionInput) -> AgentRevision:
+        try:
+            if given.agent_revision is None:
+                return await self._revisions.latest(tenant, given.agent)
+            return await self._revisions.get(tenant, given.agent, given.agent_revision)
+        except NotFound:
+            pointer = "/agent" if given.agent_revision is None else "/agent_revision"
+            raise Invalid([Fault(pointer, "unknown-agent", "There is no such agent or revision.")], code="unknown-agent") from None
+
+    async def _first_answer(self, tenant: UUID, session: UUID, entry_count: int, *, replayed: bool) -> Opened:
+        """The session as it was right after it was opened, however long ago that is: its first entries say all of it."""
+        row = await self.row(tenant, session)
+        first = await self._store.ledger.entries(tenant, session, EntryFilter(line=None, at_seq=entry_count), entry_count)
+        opened = SessionOpened.decode(first[0].payload or "")
+        fresh = _as_opened(row, opened, entry_count, first[-1].digest)
+        model = (await self._revisions.get(tenant, opened.agent, opened.revision)).model
+        shown = {"upstream": model.upstream, "name": model.name, "params": dict(model.params)}
+        return Opened(session_json(fresh, shown, None, None), etag(fresh), replayed=replayed)
+
+    async def row(self, tenant: UUID, session: UUID | None) -> SessionRow:
+        """The row of a session. Raises `NotFound`, also for None: an id that did not parse."""
+        row = None if session is None else await self._store.sessions.get(tenant, session)
+        if row is None:
+            raise NotFound("There is no such session.")
+        return row
+
+    async def find(self, tenant: UUID, session_id: str) -> SessionRow:
+        """The row of a session by its id's text. Raises `NotFound`."""
+        return await self.row(tenant, parse_id(SESSION, session_id))
+
+    async def list(self, tenant: UUID, chosen: SessionFilter, after: str | None, limit: int) -> Page:
+        """Sessions by activity, the newest first."""
+        cursor = None if after is None else decode_cursor(after)
+        rows = await self._store.sessions.list(tenant, chosen, cursor, limit + 1)
+        data = await self.views.views(rows[:limit])
+        return Page(data, encode_cursor(rows[limit - 1]) if len(rows) > limit else None)
+
+
+def _as_opened(row: SessionRow, opened: SessionOpened, head_seq: int, head_digest: bytes) -> SessionRow:
+    """The row as it stood when the session was opened; title and metadata as they stand, since they leave no entry."""
+    return SessionRow(
+        tenant=row.tenant,
+        session_id=row.session_id,
+        head_seq=head_seq,
+        head_digest=head_digest,
+        agent=opened.agent,
+        agent_revision=opened.revision,
+        agent_follows=opened.follows,
+        model=None,
+        title=row.title,
+        metadata=row.metadata,
+        user=row.user,
+        external_id=row.external_id,
+        line=PLAIN,
+        message_count=0,
+        turn_count=0,
+        last_turn=0,
+        meta_version=row.meta_version,
+        dispatched_call=None,
+        dispatched_count=0,
+        pending_turn=None,
+        running_turn=None,
+        fence=0,
+        lease_until=None,
+        stop_requested_at=None,
+        created_at=row.created_at,
+        active_at=row.created_at,
+        usage=_NO_USAGE,
+    )

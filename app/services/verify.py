@@ -1,0 +1,37 @@
+"""The walk along a session's digest chain, and what it found, as a document."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from app.entries.errors import NotFound
+from app.entries.ids import SESSION, format_id, parse_id
+from app.storage.ledger import Ledger
+
+_SENTENCES = {
+    "gap": "An entry is missing before this one.",
+    "digest": "The entry's digest does not follow from the chain.",
+    "payload": "The payload is not the one that was digested.",
+    "message-index": "The message's index does not follow from the messages before it.",
+    "head": "The session's head is not the end of the chain.",
+}
+
+
+class Verifier:
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    async def verify(self, tenant: UUID, session_id: str, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
+        """The verification resource. Raises `NotFound`."""
+        session = parse_id(SESSION, session_id)
+        verified = None if session is None else await self._ledger.verify(tenant, session, progress)
+        if session is None or verified is None:
+            raise NotFound("There is no such session.")
+        return {
+            "object": "verification",
+            "session_id": format_id(SESSION, session),
+            "ok": not verified.problems,
+            "entries": verified.entries,
+            "head_digest": "sha256:" + verified.head_digest.hex(),
+            "problems": [{"seq": one.seq, "code": one.what, "detail": _SENTENCES.get(one.what, "The chain is broken here.")} for one in verified.problems],
+        }
