@@ -1,6 +1,8 @@
-"""The limit of a compile: a loop by hand from frozen dataclasses to the bytes of an OpenAI chat body, with nothing kept of why.
+"""The limit of a compile: a loop by hand from frozen dataclasses to the bytes of an Anthropic body, with nothing kept of why.
 
-The conversation is the one of the targets: messages of 400 characters, two tools, every fourth cycle a call and its result.
+It is the loop that the targets were stated against, so it writes that format and not ours: blocks for each part, arguments as
+an object, results inside the user's message. The conversation is the one of the targets too: messages of 400 characters, two
+tools, every fourth cycle a call and its result.
 """
 
 from dataclasses import dataclass
@@ -23,14 +25,29 @@ SYSTEM = "You are a triage nurse. Be brief, be kind, and say what you do not kno
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """A text part."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call."""
+
+    tool_call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
 class Said:
-    """One message: `role` user, assistant or tool."""
+    """One message: `role` user, assistant or tool; `answers` is the call that a tool message belongs to."""
 
     seq: int
     role: str
-    text: str
-    tool_call_id: str | None = None
-    calls: tuple[tuple[str, str, str], ...] = ()
+    parts: tuple[Words | Call, ...]
+    answers: str | None = None
 
 
 def conversation(entries: int) -> list[Said]:
@@ -38,28 +55,35 @@ def conversation(entries: int) -> list[Said]:
     found: list[Said] = []
     cycle = 0
     while len(found) < entries:
-        found.append(Said(len(found) + 1, "user", f"{cycle} {TEXT}"[:400]))
+        words = (Words(f"{cycle} {TEXT}"[:400]),)
+        found.append(Said(len(found) + 1, "user", words))
         if cycle % 4 == 3:
             name = f"call_{cycle}"
-            found.append(Said(len(found) + 1, "assistant", "", None, ((name, "lookup", ARGUMENTS),)))
-            found.append(Said(len(found) + 1, "tool", f"{cycle} {TEXT}"[:400], name))
-        found.append(Said(len(found) + 1, "assistant", f"{cycle} {TEXT}"[:400]))
+            found.append(Said(len(found) + 1, "assistant", (Call(name, "lookup", ARGUMENTS),)))
+            found.append(Said(len(found) + 1, "tool", words, name))
+        found.append(Said(len(found) + 1, "assistant", words))
         cycle += 1
-    while len(found) > entries or found[-1].calls:
+    while len(found) > entries or isinstance(found[-1].parts[0], Call):
         found.pop()
     return found
 
 
 def body(messages: list[Said], model: str = "bench-model") -> bytes:
     """The bytes of the request. This loop is *ref* in the table."""
-    wire: list[dict[str, Any]] = [{"role": "system", "content": SYSTEM}]
+    wire: list[dict[str, Any]] = []
     for said in messages:
-        if said.role == "tool":
-            wire.append({"role": "tool", "tool_call_id": said.tool_call_id, "content": said.text})
-        elif said.calls:
-            calls = [{"id": key, "type": "function", "function": {"name": name, "arguments": text}} for key, name, text in said.calls]
-            wire.append({"role": "assistant", "content": said.text or None, "tool_calls": calls})
+        blocks: list[dict[str, Any]] = []
+        for part in said.parts:
+            if isinstance(part, Call):
+                blocks.append({"type": "tool_use", "id": part.tool_call_id, "name": part.name, "input": orjson.loads(part.arguments)})
+            else:
+                blocks.append({"type": "text", "text": part.text})
+        role = said.role
+        if role == "tool":
+            role, blocks = "user", [{"type": "tool_result", "tool_use_id": said.answers, "content": blocks}]
+        if wire and wire[-1]["role"] == role:
+            wire[-1]["content"].extend(blocks)
         else:
-            wire.append({"role": said.role, "content": said.text})
-    tools = [{"type": "function", "function": tool} for tool in TOOLS]
-    return orjson.dumps({"model": model, "messages": wire, "tools": tools, "stream": True, "stream_options": {"include_usage": True}})
+            wire.append({"role": role, "content": blocks})
+    tools = [{"name": tool["name"], "description": tool["description"], "input_schema": tool["parameters"]} for tool in TOOLS]
+    return orjson.dumps({"model": model, "max_tokens": 4096, "system": SYSTEM, "messages": wire, "tools": tools, "stream": True})
