@@ -56,12 +56,12 @@ def strongest(steps: tuple[Step, ...]) -> tuple[Step, tuple[Reason, ...]]:
 
 
 def _message(item: Item, sources: Sources) -> Decision:
-    steps = item.steps
+    steps, stored = item.steps, item.source
     step, also = (steps[0], ()) if len(steps) == 1 else strongest(steps)
-    entry = None if item.source is None else item.source.entry
-    if entry is None:
+    if stored is None:
         source, digest = _unstored(item, sources)
         return Decision(source, step.disposition, step.reason, also, step.by, item.tokens_before, item.tokens, digest)
+    entry = stored.entry
     digest = "sha256:" + entry.digest.hex()
     return Decision({"kind": "entry", "seq": entry.seq}, step.disposition, step.reason, also, step.by, item.tokens_before, item.tokens, digest)
 

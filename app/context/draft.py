@@ -4,10 +4,10 @@ A renderer or a pass changes it through four verbs alone, `keep`, `drop`, `repla
 why, so that manifest and source map are read off the finished draft and nobody maintains them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from app.context.sources import SourceMessage, Sources, Tool
 from app.entries.parts import Part
@@ -51,9 +51,8 @@ class Reason(StrEnum):
     ABSENT = "absent"
 
 
-@dataclass(frozen=True, slots=True)
-class History:
-    """A message entry of the ledger."""
+class History(NamedTuple):
+    """A message entry of the ledger. A named tuple for the reason that `NeutralMessage` is one."""
 
     seq: int
     message_index: int
@@ -97,9 +96,11 @@ class EphemeralOrigin:
 Origin = History | ToolRepair | Rendered | EphemeralOrigin
 
 
-@dataclass(frozen=True, slots=True)
-class NeutralMessage:
-    """One message of the neutral list. An `agent` message is presented as user input by every wire format."""
+class NeutralMessage(NamedTuple):
+    """One message of the neutral list. An `agent` message is presented as user input by every wire format.
+
+    A named tuple: one is made for each message of each call, and a frozen dataclass takes more than twice as long to make.
+    """
 
     role: Role
     parts: tuple[Part, ...]
@@ -141,9 +142,11 @@ class Step:
     by: str
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The account of one source, a row of the manifest. `source` names it; `reason` is the strongest, `also` holds the rest."""
+class Decision(NamedTuple):
+    """The account of one source, a row of the manifest. `source` names it; `reason` is the strongest, `also` holds the rest.
+
+    A named tuple for the reason that `NeutralMessage` is one.
+    """
 
     source: Mapping[str, Any]
     disposition: Disposition
@@ -193,12 +196,14 @@ class Draft:
     inserted: list[Item] = field(default_factory=list)
     system: list[tuple[SystemSection, int]] = field(default_factory=list)
 
-    def keep(self, item: Item, step: Step) -> None:
-        """Places a message at the end of the list. Raises `ValueError` for one that was decided to be out."""
-        if item.message is None:
-            raise ValueError("a message that was dropped is not kept")
-        item.steps = (*item.steps, step) if item.steps else (step,)
-        self.placed.append(item)
+    def keep(self, items: Iterable[Item], step: Step) -> None:
+        """Places messages at the end of the list. Raises `ValueError` for one that was decided to be out."""
+        steps, place = (step,), self.placed.append
+        for item in items:
+            if item.message is None:
+                raise ValueError("a message that was dropped is not kept")
+            item.steps = (*item.steps, step) if item.steps else steps
+            place(item)
 
     def drop(self, item: Item, reason: Reason, by: str) -> None:
         """Takes a message out of the request; it stays in the account. Raises `ValueError` when it is out already."""

@@ -21,15 +21,11 @@ def check_origins(origins: Sequence[Origin], messages: int, history_message_coun
         raise InvalidOrigins("The count of history messages is no natural number.")
     if len(origins) != messages:
         raise InvalidOrigins(f"There are {len(origins)} origins for {messages} messages.")
-    seen: set[int] = set()
-    for position, origin in enumerate(origins):
-        if isinstance(origin, (History, ToolRepair)):
-            index = origin.message_index
-            if type(index) is not int or not 0 <= index < history_message_count:
-                raise InvalidOrigins(f"The origin of message {position} lies outside the history.")
-            if isinstance(origin, History):
-                if index in seen:
-                    raise InvalidOrigins(f"The origin of message {position} is another message's too.")
-                seen.add(index)
-        elif isinstance(origin, EphemeralOrigin) and (type(origin.after_seq) is not int or origin.after_seq < 0):
-            raise InvalidOrigins(f"The origin of message {position} names no position.")
+    indexes = [origin.message_index for origin in origins if isinstance(origin, History)]
+    if len(set(indexes)) != len(indexes):
+        raise InvalidOrigins("One message of the history is the origin of two.")
+    indexes += [origin.message_index for origin in origins if isinstance(origin, ToolRepair)]
+    if indexes and not (set(map(type, indexes)) == {int} and min(indexes) >= 0 and max(indexes) < history_message_count):
+        raise InvalidOrigins("The origin of a message lies outside the history.")
+    if any(origin.after_seq < 0 for origin in origins if isinstance(origin, EphemeralOrigin)):
+        raise InvalidOrigins("The origin of a message that is not stored names no position.")

@@ -5,7 +5,7 @@ positions, counts, reasons and digests alone.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 from typing import Any, Protocol
 
@@ -30,26 +30,31 @@ class Pointer(Protocol):
     def part(self) -> int | None: ...
 
 
-def manifest(compiled: Compiled, pointers: Sequence[Pointer] = ()) -> dict[str, Any]:
-    """The manifest of http-api 6: one row for each source, with the pointer of each message that was sent."""
+def manifest(
+    compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Sequence[str] = (), tools: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The manifest of http-api 6: one row for each source, with the pointer of what was sent.
+
+    `pointers`, `sections` and `tools` are what the wire format returned with the body: places of messages and their parts, of
+    the system sections and of the declared tools; without a body they are empty and no row has a pointer.
+    """
     sources = compiled.sources
-    places = _places(compiled, pointers)
-    rows = []
-    items = chain(compiled.items, compiled.inserted, repeat(None))
-    for decision, item in zip(compiled.decisions, items, strict=False):  # messages first; sections, tools and settings have no place
-        rows.append(
-            {
-                "source": decision.source,
-                "disposition": decision.disposition.value,
-                "reason": decision.reason.value,
-                "also": [reason.value for reason in decision.also] if decision.also else [],
-                "pass": decision.by,
-                "tokens_before": decision.tokens_before,
-                "tokens_after": decision.tokens_after,
-                "digest": decision.digest,
-                "pointer": None if item is None or item.message is None else places.get(id(item.message)),
-            }
+    rows = [
+        {
+            "source": source,
+            "disposition": disposition,
+            "reason": reason,
+            "also": list(also) if also else [],
+            "pass": by,
+            "tokens_before": before,
+            "tokens_after": after,
+            "digest": digest,
+            "pointer": pointer,
+        }
+        for (source, disposition, reason, also, by, before, after, digest), pointer in zip(
+            compiled.decisions, _places(compiled, pointers, sections, tools), strict=False
         )
+    ]
     return {
         "estimator": sources.target.estimator,
         "policy_version": POLICY_VERSION,
@@ -59,32 +64,34 @@ def manifest(compiled: Compiled, pointers: Sequence[Pointer] = ()) -> dict[str, 
     }
 
 
-def _places(compiled: Compiled, pointers: Sequence[Pointer]) -> dict[int, str]:
-    """Message (by identity) → pointer of the message itself, where the format gave one, else of its first part."""
+def _places(compiled: Compiled, pointers: Sequence[Pointer], sections: Sequence[str], tools: Sequence[str]) -> Iterator[str | None]:
+    """The pointer of each decision, in their order: of the message itself where the format gave one, else of its first part."""
     messages = compiled.request.messages
-    places: dict[int, str] = {}
+    found: list[str | None] = [None] * len(messages)
     for pointer in pointers:
-        key = id(messages[pointer.source])
-        if pointer.part is None:
-            places[key] = pointer.pointer
-        else:
-            places.setdefault(key, pointer.pointer)
-    return places
+        if pointer.part is None or found[pointer.source] is None:
+            found[pointer.source] = pointer.pointer
+    places = dict(zip(map(id, messages), found, strict=True))
+    for item in chain(compiled.items, compiled.inserted):
+        yield places.get(id(item.message))
+    yield from sections or (None,) * len(compiled.request.system)
+    declared = iter(tools)
+    for fate in compiled.tools:
+        yield next(declared, None) if fate.reason is Reason.DECLARED else None
+    yield from repeat(None)
 
 
 def source_map(compiled: Compiled, pointers: Sequence[Pointer] = ()) -> dict[str, Any]:
     """The source map of http-api 6: `sources[i]` is the origin of message i of the neutral list, before any wire folding."""
-    messages = compiled.request.messages
-    rows = []
-    for pointer in pointers:
-        origin = messages[pointer.source].origin
-        seq = origin.seq if isinstance(origin, History) else None
-        rows.append({"pointer": pointer.pointer, "source": pointer.source, "seq": seq, "part": pointer.part})
+    origins = [message.origin for message in compiled.request.messages]
+    seqs = [origin.seq if isinstance(origin, History) else None for origin in origins]
     return {
         "history_message_count": compiled.sources.history_message_count,
-        "sources": [message.origin.to_json() for message in messages],
+        "sources": [origin.to_json() for origin in origins],
         "skill_expansions": [],
-        "pointers": rows,
+        "pointers": [
+            {"pointer": pointer.pointer, "source": pointer.source, "seq": seqs[pointer.source], "part": pointer.part} for pointer in pointers
+        ],
     }
 
 

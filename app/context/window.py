@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from app.context.draft import Count, Draft, EphemeralOrigin, History, Item, NeutralMessage, Reason, Role
-from app.context.sources import Ephemeral, SourceMessage, Sources
-from app.entries.messages import Answer, Entry, Status, ToolResult
+from app.context.sources import Ephemeral, Sources
+from app.entries.messages import Answer, Status, ToolResult
 from app.entries.parts import Text
 
 NAME = "window"
@@ -33,32 +33,27 @@ def open_draft(sources: Sources, count: Count) -> Draft:
         if index is None:
             raise ValueError("the window holds messages alone")
         origin = History(entry.seq, index)
+        reason: Reason | None = None
         if isinstance(body, ToolResult):
             message = NeutralMessage("tool", body.parts, origin, body.tool_call_id, body.name, body.is_error)
         else:
             message = NeutralMessage(_ROLES[entry.kind], body.parts, origin)
+            if not body.parts:
+                reason = Reason.EMPTY_MESSAGE
+            if isinstance(body, Answer) and body.status is not Status.COMPLETED:
+                reason = Reason.FAILED_RESPONSE
+        if not entry.include_in_context and (running is None or entry.turn != running):
+            reason = Reason.NOT_IN_CONTEXT
+        if entry.kind == "system_message":
+            reason = Reason.SYSTEM_MESSAGE
+        if entry.payload is None:
+            reason = Reason.REDACTED
         item = Item(origin, message, entry.tokens, entry.tokens, source)
         items.append(item)
-        reason = _out(entry, source, running)
         if reason is not None and not (keep_text and _text_kept(draft, item, reason, count)):
             draft.drop(item, reason, NAME)
     _ephemeral(draft, waiting, len(sources.messages))
     return draft
-
-
-def _out(entry: Entry, source: SourceMessage, running: int | None) -> Reason | None:
-    body = source.body
-    if entry.payload is None:
-        return Reason.REDACTED
-    if entry.kind == "system_message":
-        return Reason.SYSTEM_MESSAGE
-    if not entry.include_in_context and (running is None or entry.turn != running):
-        return Reason.NOT_IN_CONTEXT
-    if isinstance(body, Answer) and body.status is not Status.COMPLETED:
-        return Reason.FAILED_RESPONSE
-    if not body.parts and not isinstance(body, ToolResult):
-        return Reason.EMPTY_MESSAGE
-    return None
 
 
 def _text_kept(draft: Draft, item: Item, reason: Reason, count: Count) -> bool:

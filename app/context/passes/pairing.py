@@ -30,7 +30,8 @@ def run(draft: Draft, count: Count) -> None:
         message = item.message
         if message is None:
             continue
-        if message.role == "tool":
+        role = message.role
+        if role == "tool":
             call_id = message.tool_call_id or ""
             call = next((call for call in open_calls if call.tool_call_id == call_id), None)
             if call is not None:
@@ -42,7 +43,7 @@ def run(draft: Draft, count: Count) -> None:
         if open_calls and answer is not None:
             gaps.append((position, answer, open_calls))
             repaired.update(call.tool_call_id for call in open_calls)
-        open_calls = [part for part in message.parts if isinstance(part, ToolCall)] if message.role == "assistant" else []
+        open_calls = [part for part in message.parts if isinstance(part, ToolCall)] if role == "assistant" else []
         answer = item
     if open_calls and answer is not None:
         gaps.append((len(placed), answer, open_calls))

@@ -76,7 +76,7 @@ def _answer(
         renamed.setdefault(old, []).append(name)
         if name is not None and isinstance(part, ToolCall):
             parts[position] = replace(part, tool_call_id=name)
-    draft.replace(item, tuple(reasons), NAME, replace(message, parts=tuple(parts)))
+    draft.replace(item, tuple(reasons), NAME, message._replace(parts=tuple(parts)))
     return renamed
 
 
@@ -84,7 +84,7 @@ def _result(draft: Draft, item: Item, message: NeutralMessage, renamed: dict[str
     names = renamed.get(message.tool_call_id or "")
     name = names.pop(0) if names else None
     if name is not None:
-        draft.replace(item, (Reason.TOOL_CALL_ID_FITTED,), NAME, replace(message, tool_call_id=name))
+        draft.replace(item, (Reason.TOOL_CALL_ID_FITTED,), NAME, message._replace(tool_call_id=name))
 
 
 def _derived(item: Item, position: int, old: str, fits: Callable[[str], object], chars_max: int) -> Iterator[str]:

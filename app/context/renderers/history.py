@@ -9,7 +9,9 @@ _PRESENT = Step(Disposition.INCLUDED, Reason.EPHEMERAL, "history")
 
 def render(draft: Draft, spec: RendererSpec, count: Count) -> None:
     """Places every message that nobody decided to be out. Scope `session`: whichever agent spoke."""
-    keep = draft.keep
+    if not draft.sources.ephemeral:
+        draft.keep([item for item in draft.items if item.message is not None], _KEPT)
+        return
     for item in draft.items:
         if item.message is not None:
-            keep(item, _PRESENT if item.source is None else _KEPT)
+            draft.keep((item,), _PRESENT if item.source is None else _KEPT)
