@@ -54,8 +54,9 @@ def enter_namespace(uid: int, gid: int) -> None:
     outside_uid, outside_gid = os.geteuid(), os.getegid()
     _check(_libc.unshare(CLONE_NEWUSER))
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {outside_uid} 1"), ("gid_map", f"{gid} {outside_gid} 1")):
-        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
-            file.write(text)
+        handle = os.open(f"/proc/self/{name}", os.O_WRONLY)  # no text layer: it may import, from a folder that is out of reach by now
+        os.write(handle, text.encode())
+        os.close(handle)
 
 
 def become(uid: int, gid: int) -> None:
