@@ -115,19 +115,30 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class ImportedMessage:
-    """One message of an import. `attributes` is JSON text or None; media bytes lie in the session's `blobs`."""
+    """One entry of an import. `body` is decoded, or the exact JSON text from a file of our own format, of any kind.
+
+    `attributes` is JSON text or None; media bytes lie in the session's `blobs`. The last four are set by our own format alone.
+    """
 
     kind: str
-    body: Body
+    body: Body | str
     at: datetime | None = None
     attributes: str | None = None
     hidden: bool = False
     include_in_context: bool = True
+    seq: int | None = None
+    turn: int | None = None
+    agent: str | None = None
+    invocation: int = 0
 
 
 @dataclass(slots=True)
 class ImportedSession:
-    """One session of a file, in order. `kept` counts source records that became messages, whole or in part; `blobs` digest → (media type, bytes)."""
+    """One session of a file, in order.
+
+    `kept` counts the source records that became entries, whole or in part; every other record has a note in `lost`.
+    `blobs`: digest → (media type, bytes). `facts` is what our own format says of the session besides.
+    """
 
     title: str | None = None
     external_id: str | None = None
@@ -136,6 +147,7 @@ class ImportedSession:
     changed: list[Note] = field(default_factory=list)
     lost: list[Note] = field(default_factory=list)
     blobs: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 class UnreadableImport(ValueError):
