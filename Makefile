@@ -55,7 +55,7 @@ check: $(DEV)  ## style, types, layers, house rules, container files
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -q -n 0 tests/test_tidy.py tests/test_settings_table.py tests/test_requirements.py
 	@$(BIN)/hadolint --failure-threshold info Dockerfile
-	@$(BIN)/compose-lint check --fail-on low docker-compose.yml
+	@$(BIN)/compose-lint check --fail-on low --strict-config --skip-suppressed --quiet docker-compose.yml
 
 .PHONY: format
 format: $(DEV)  ## rewrite the code in the house style
