@@ -3,6 +3,8 @@
 Two of them, since a connection pool must not serve an upstream that may reach private networks and one that may not.
 """
 
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+
 import aiohttp
 import httpx
 from aiohttp.abc import AbstractResolver
@@ -65,4 +67,5 @@ class Clients:
 
         pool = httpx.Limits(max_connections=self._connections_max, max_keepalive_connections=self._connections_max)
         transport = AiohttpTransport(verify=context, trust_env=False, limits=pool, client=session)
-        return httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=None, max_redirects=0)
+        no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+        return httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=None, cookies=no_cookies)

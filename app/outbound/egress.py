@@ -13,8 +13,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from app.formats.protocols import UpstreamFault
 
-# Addresses that look public and serve the credentials of a cloud's machines: Azure's wire server.
-_METADATA = frozenset({ipaddress.ip_address("168.63.129.16")})
+# What the standard library takes for public, some versions of it, and is not: the IETF's block, in which Oracle's cloud serves its
+# metadata, and Azure's wire server.
+_NOT_PUBLIC = (ipaddress.ip_network("192.0.0.0/24"), ipaddress.ip_network("168.63.129.16/32"))
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _ADDRESSES_MAX = 64
 
@@ -45,7 +46,9 @@ def _public(address: Address) -> bool:
         inside = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else address.sixtofour
         if inside is not None:
             return _public(inside)
-    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified) and address not in _METADATA
+    if any(address in network for network in _NOT_PUBLIC):
+        return False
+    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 
 def check_url(url: str, *, allow_private_network: bool) -> None:

@@ -1,5 +1,7 @@
 """What services take from this room: the way to an upstream, and how often it is tried."""
 
+import sys
+
 from app.config.upstreams import SCRIPTED, Upstream
 from app.outbound.client import Clients
 from app.outbound.exchange import Channel, Outgoing
@@ -23,7 +25,7 @@ class Outbound:
     def retry_of(self, upstream: Upstream) -> RetryPolicy:
         """How often an upstream is tried, and how soon again."""
         if upstream.name == SCRIPTED:
-            return RetryPolicy(upstream.retries_max, cap_ms=RETRY_WAIT_MS_MAX)
+            return RetryPolicy(upstream.retries_max, retry_after_ms_max=sys.maxsize, cap_ms=RETRY_WAIT_MS_MAX)
         return RetryPolicy(upstream.retries_max)
 
     def dispatch(self, outgoing: Outgoing) -> Dispatch:
