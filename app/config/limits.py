@@ -214,3 +214,6 @@ BLOBS_LOADED_MAX: Final = 16
 
 FOLLOW_POLL_MS_MAX: Final = 1_000
 """Between two looks at a quiet session that a client follows live."""
+
+DISK_FREE_BYTES_MIN: Final = 256 * 2**20
+"""Free bytes below which `/readyz` says that the disk is full."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from app.entries import lossless
-from app.entries.parts import Blob, Part, part_from_json, part_to_json
+from app.entries.parts import Blob, Media, Part, part_from_json, part_to_json
 
 
 class Status(StrEnum):
@@ -133,3 +133,8 @@ def with_parts(body: Body, parts: tuple[Part, ...]) -> Body:
 def blobs_of(body: Body) -> tuple[Blob, ...]:
     """The blobs that a body's parts name, in order."""
     return tuple(blob for part in body.parts if (blob := getattr(part, "blob", None)) is not None)
+
+
+def text_blobs(body: Body) -> tuple[Blob, ...]:
+    """The blobs that hold a body's long texts; those of images and files are not among them."""
+    return tuple(blob for part in body.parts if not isinstance(part, Media) and (blob := part.blob) is not None)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from app.config.limits import ACCEPT_TRIES_MAX
@@ -26,14 +26,11 @@ from app.outbound.exchange import AttemptFailed, AttemptRecord, Channel, Deltas,
 from app.outbound.retry import Dispatch, RetryPolicy
 from app.services.inputs import Ask, Inputs, Prepared
 from app.services.minting import new_uuid
+from app.services.running import Running
 from app.services.targets import Targets
 from app.services.write import Draft, spoken
 from app.storage.types import CallWrite, SessionPatch
 from app.turn.moves import Call
-
-if TYPE_CHECKING:
-    from app.services.turns.running import Running
-
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -66,7 +63,7 @@ class ModelCalls:
         self._channel_of = channel_of
         self._retry_of = retry_of
 
-    async def run(self, running: "Running", move: Call) -> Ended:
+    async def run(self, running: Running, move: Call) -> Ended:
         """Makes the call that `move` asks for. Over the hard limit, or without anything to send, nothing leaves and the call is refused."""
         uuid = new_uuid()
         for _ in range(ACCEPT_TRIES_MAX):
@@ -84,19 +81,20 @@ class ModelCalls:
             return self._end(running, prepared, uuid, relay)
         raise HeadMismatch(running.head_seq)
 
-    async def _prepare(self, running: "Running", move: Call) -> Prepared:
+    async def _prepare(self, running: Running, move: Call) -> Prepared:
         options = running.facts.options
         ask = Ask(
             model=options.model,
             tool_choice=options.tool_choice,
             masked_tools=options.masked_tools,
             running_turn=running.number,
+            repeats_seq=None if running.facts.retry_of is None else running.facts.input_seq,
             ephemeral=running.ephemeral,
             continuation=Continuation(move.reason, move.receipt_seq),
         )
         return await self._inputs.prepare(running.facts.key.tenant, running.facts.key.session, ask)
 
-    def _refuse(self, running: "Running", move: Call, prepared: Prepared, uuid: UUID, error: TurnError) -> Ended:
+    def _refuse(self, running: Running, move: Call, prepared: Prepared, uuid: UUID, error: TurnError) -> Ended:
         finished = ModelCallFinished(format_id(CALL, uuid), "refused", error=error)
         write = CallWrite(
             uuid, True, running.number, move.step_index, "main", "refused", prepared.sources.head_seq,
@@ -104,7 +102,7 @@ class ModelCalls:
         )  # fmt: skip
         return Ended([Draft(finished.kind, finished.encode(), running.number, agent=running.agent.name)], write)
 
-    async def _start(self, running: "Running", move: Call, prepared: Prepared, uuid: UUID) -> None:
+    async def _start(self, running: Running, move: Call, prepared: Prepared, uuid: UUID) -> None:
         """Makes the call durable before anything leaves; `HeadMismatch` when the input no longer is the head's."""
         call_id, target, request = format_id(CALL, uuid), prepared.target, prepared.compiled.request
         tools = tuple(tool.name for tool in request.tools)
@@ -146,7 +144,7 @@ class ModelCalls:
         draft = Draft(started.kind, started.encode(), running.number, agent=running.agent.name)
         await running.commit([draft], call=write, session=SessionPatch(), strict_head=True, after=events)
 
-    async def _relay(self, running: "Running", prepared: Prepared, uuid: UUID) -> Relay:
+    async def _relay(self, running: Running, prepared: Prepared, uuid: UUID) -> Relay:
         """Reads the answer in a task of its own, so that a stop ends it at once."""
         target = prepared.target
         upstream = self._targets.upstream(target.model.upstream)
@@ -178,7 +176,7 @@ class ModelCalls:
         relay.attempts = dispatch.attempts
         return relay
 
-    def _end(self, running: "Running", prepared: Prepared, uuid: UUID, relay: Relay) -> Ended:
+    def _end(self, running: Running, prepared: Prepared, uuid: UUID, relay: Relay) -> Ended:
         call_id, fold = format_id(CALL, uuid), relay.fold
         status, error = _status(running, relay)
         answer_status = Status.COMPLETED if status == "completed" else Status(status)
@@ -216,7 +214,7 @@ class ModelCalls:
         return Usage(input=prepared.budget.total, output=sum(count(text) for text in spoken(answer.parts))), "estimated"
 
 
-async def _read(dispatch: Dispatch, relay: Relay, running: "Running") -> None:
+async def _read(dispatch: Dispatch, relay: Relay, running: Running) -> None:
     async with aclosing(dispatch.items()) as items:
         async for item in items:
             match item:
@@ -233,7 +231,7 @@ async def _read(dispatch: Dispatch, relay: Relay, running: "Running") -> None:
                     pass
 
 
-def _say(delta: Delta, relay: Relay, running: "Running") -> None:
+def _say(delta: Delta, relay: Relay, running: Running) -> None:
     if isinstance(delta, ToolCallStarted):
         delta = relay.names.name(delta)
     relay.fold.add(delta)
@@ -243,7 +241,7 @@ def _say(delta: Delta, relay: Relay, running: "Running") -> None:
         running.stream.emit(name, lossless.dumps({"type": name, **data}))
 
 
-def _status(running: "Running", relay: Relay) -> tuple[CallStatus, TurnError | None]:
+def _status(running: Running, relay: Relay) -> tuple[CallStatus, TurnError | None]:
     if relay.stopped:
         return ("interrupted", None) if running.draining else ("cancelled", None)
     failed = relay.fold.failed
@@ -269,7 +267,7 @@ def refused(prepared: Prepared) -> TurnError | None:
     return None
 
 
-def record(prepared: Prepared, running: "Running", move: Call) -> str:
+def record(prepared: Prepared, running: Running, move: Call) -> str:
     """What a call's row keeps: the inputs, digests, counts and exceptions from which the rest is derived again. JSON text."""
     target, request = prepared.target, prepared.compiled.request
     return lossless.dumps(
@@ -290,7 +288,7 @@ def record(prepared: Prepared, running: "Running", move: Call) -> str:
             "budget": prepared.budget.to_json(),
             "reason": move.reason,
             "receipt_seq": move.receipt_seq,
-            "ephemeral": len(running.ephemeral),
+            "ephemeral": [{"kind": one.kind, "after_seq": one.after_seq, "tokens": one.tokens} for one in running.ephemeral],
             "exceptions": exceptions(prepared.compiled),
         }
     )

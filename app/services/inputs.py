@@ -15,16 +15,17 @@ from app.context.sources import AgentRevision, Continuation, Ephemeral, Override
 from app.entries import lossless
 from app.entries.errors import NotFound
 from app.entries.ids import SESSION, format_id
-from app.entries.messages import Entry, decode, with_parts
+from app.entries.messages import Entry, decode, text_blobs, with_parts
 from app.entries.parts import Media
 from app.entries.settings import AgentAdopted, SessionOpened, StateChanged
 from app.formats.protocols import Violation, Written
 from app.formats.registry import FORMATS
 from app.models.resolve import Target
+from app.models.tokens import STAND_IN
 from app.services.revisions import Revisions
 from app.services.targets import Targets, model_in_force, overridden
 from app.services.write import loaded
-from app.storage.rows import Window
+from app.storage.rows import SessionRow, Window
 from app.storage.store import Store
 
 
@@ -32,7 +33,8 @@ from app.storage.store import Store
 class Ask:
     """What to compile. `at_seq` None: the head. `agent` replaces the session's (a what-if), `agent_revision` another revision of it.
 
-    `model` lays `{upstream?, name?, params?}` over the model in force, like a turn's override; `dialect` asks for another wire format.
+    `model` lays `{upstream?, name?, params?}` over the model in force, like a turn's override; `dialect` asks for another wire
+    format. `repeats_seq` is the input of another turn that the running one answers again.
     """
 
     at_seq: int | None = None
@@ -44,6 +46,7 @@ class Ask:
     masked_tools: tuple[str, ...] = ()
     state: Mapping[str, Any] | None = None
     running_turn: int | None = None
+    repeats_seq: int | None = None
     ephemeral: tuple[Ephemeral, ...] = ()
     continuation: Continuation | None = None
 
@@ -86,16 +89,15 @@ class Inputs:
 
     async def prepare(self, tenant: UUID, session: UUID, ask: Ask) -> Prepared:
         """The input that `ask` describes. Raises `NotFound`, and `Invalid` for a model that cannot be resolved."""
-        window = await self._store.ledger.window(tenant, session, ask.at_seq)
-        if window is None:
-            raise NotFound("There is no such session.")
+        window = await self.window(tenant, session, ask.at_seq)
         agent = ask.agent or await self.agent_of(tenant, window, ask.agent_revision)
         target = self.target_of(agent, window, ask)
-        texts = await self._texts(tenant, session, window)
         long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
+        decoded = await asyncio.to_thread(_decoded, window) if long else _decoded(window)
+        messages = await self._loaded(tenant, session, decoded)
 
         def build() -> Compiled:
-            sources = _sources(session, window, agent, target, ask, texts)
+            sources = _sources(session, window, agent, target, ask, messages)
             return compile_context(sources, self._targets.counter(target.estimator).count)
 
         compiled = await asyncio.to_thread(build) if long else build()
@@ -103,6 +105,22 @@ class Inputs:
         write = FORMATS[target.dialect].write_request
         written = await asyncio.to_thread(write, compiled.request, media) if long else write(compiled.request, media)
         return Prepared(window, compiled, written, budget(target, agent, compiled.measured))
+
+    async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window:
+        """The window at a head. Raises `NotFound`."""
+        window = await self._store.ledger.window(tenant, session, at_seq)
+        if window is None:
+            raise NotFound("There is no such session.")
+        return window
+
+    async def base_target(self, tenant: UUID, row: SessionRow) -> Target:
+        """The target of the session's agent as it is configured now, before any switch or override."""
+        agent = await self._revisions.get(tenant, row.agent or "", row.agent_revision or 0)
+        return self._targets.resolve(agent.model, agent.limits)
+
+    def count(self, text: str) -> int:
+        """The tokens of a text as entries are counted."""
+        return self._targets.counter(STAND_IN).count(text)
 
     async def agent_of(self, tenant: UUID, window: Window, revision: int | None = None) -> AgentRevision:
         """The agent revision in force at the window's head, or another revision of the same agent."""
@@ -119,9 +137,18 @@ class Inputs:
         target = self._targets.resolve(choice, frozen)
         return target if ask.dialect in (None, target.dialect) else self._targets.other_dialect(target, ask.dialect)
 
-    async def _texts(self, tenant: UUID, session: UUID, window: Window) -> Mapping[str, tuple[str, bytes]]:
-        digests = [digest for entry in window.messages for digest in entry.blobs]
-        return await self._store.blobs.load(tenant, session, digests) if digests else {}
+    async def _loaded(self, tenant: UUID, session: UUID, decoded: list[SourceMessage]) -> list[SourceMessage]:
+        """The messages with the texts that lie in blobs put back; media stay references until they are written."""
+        digests = [blob.digest for message in decoded if message.entry.blobs for blob in text_blobs(message.body)]
+        if not digests:
+            return decoded
+        texts = await self._store.blobs.load(tenant, session, digests)
+        return [
+            replace(message, body=with_parts(message.body, tuple([loaded(part, texts) for part in message.body.parts])))
+            if message.entry.blobs
+            else message
+            for message in decoded
+        ]
 
     async def _media(self, tenant: UUID, session: UUID, compiled: Compiled) -> Mapping[str, bytes]:
         digests = [
@@ -155,17 +182,11 @@ def state_in_force(settings: Mapping[str, Entry]) -> tuple[Mapping[str, Any], in
     return StateChanged.decode(changed.payload).state, changed.seq
 
 
-def source_message(entry: Entry, texts: Mapping[str, tuple[str, bytes]]) -> SourceMessage:
-    """A message entry decoded, its long texts put back."""
-    body = decode(entry.kind, entry.payload or '{"parts":[]}')
-    if entry.blobs:
-        body = with_parts(body, tuple([loaded(part, texts) for part in body.parts]))
-    return SourceMessage(entry, body)
+def _decoded(window: Window) -> list[SourceMessage]:
+    return [SourceMessage(entry, decode(entry.kind, entry.payload or "")) for entry in window.messages]
 
 
-def _sources(
-    session: UUID, window: Window, agent: AgentRevision, target: Target, ask: Ask, texts: Mapping[str, tuple[str, bytes]]
-) -> Sources:
+def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target, ask: Ask, messages: list[SourceMessage]) -> Sources:
     state, state_seq = state_in_force(window.settings)
     return Sources(
         session_id=format_id(SESSION, session),
@@ -174,7 +195,7 @@ def _sources(
         window_from_seq=window.line.pieces[0].from_seq,
         agent=agent,
         target=target,
-        messages=tuple([source_message(entry, texts) for entry in window.messages]),
+        messages=tuple(_of_running_turn(messages, ask)),
         state=state if ask.state is None else ask.state,
         state_seq=state_seq,
         running_turn=ask.running_turn,
@@ -182,6 +203,19 @@ def _sources(
         overrides=Overrides(ask.model, ask.tool_choice, ask.masked_tools),
         continuation=ask.continuation,
     )
+
+
+def _of_running_turn(messages: list[SourceMessage], ask: Ask) -> list[SourceMessage]:
+    """A turn that repeats another answers the same input: the messages of that input count as its own."""
+    turn = next((message.entry.turn for message in messages if message.entry.seq == ask.repeats_seq), None)
+    if turn is None or ask.repeats_seq is None:
+        return messages
+    return [
+        replace(message, entry=replace(message.entry, turn=ask.running_turn))
+        if message.entry.turn == turn and message.entry.seq <= ask.repeats_seq
+        else message
+        for message in messages
+    ]
 
 
 def query_digest(*facts: object) -> str:

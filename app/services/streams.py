@@ -72,7 +72,7 @@ class TurnStream:
     key: TurnKey
     fence: int
     last_id: int
-    lost: Callable[[], None]
+    lost: Callable[[], None] = field(default=lambda: None)
     recent: deque[Event] = field(default_factory=deque)
     recent_bytes: int = 0
     pending: list[Event] = field(default_factory=list)
@@ -156,9 +156,9 @@ class Streams:
         self._running: dict[TurnKey, TurnStream] = {}
         self._polls: list[tuple[TurnKey, int, asyncio.Future[bool]]] = []
 
-    def open(self, key: TurnKey, fence: int, last_id: int, lost: Callable[[], None]) -> TurnStream:
-        """A stream for a turn whose claim this process just took; `lost` is called when the log refuses its fence."""
-        stream = TurnStream(key, fence, last_id, lost)
+    def open(self, key: TurnKey, fence: int, last_id: int) -> TurnStream:
+        """A stream for a turn whose claim this process just took; its `lost` is called when the log refuses its fence."""
+        stream = TurnStream(key, fence, last_id)
         self._running[key] = stream
         return stream
 

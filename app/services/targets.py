@@ -38,6 +38,14 @@ class Targets:
         except (UnknownDialect, UnknownQuirk) as error:
             raise Invalid([Fault(pointer, "not-yet-supported", str(error))]) from None
 
+    def other_dialect(self, target: Target, dialect: str) -> Target:
+        """The same model in another wire format. Raises `Invalid` for one that is not built."""
+        upstream = self.upstream(target.model.upstream)
+        try:
+            return resolve(target.model, target.limits, dialect, None, upstream.quirks, target.estimator)
+        except (UnknownDialect, UnknownQuirk) as error:
+            raise Invalid([Fault("/dialect", "not-yet-supported", str(error))]) from None
+
     def counter(self, estimator: str) -> Counter:
         """The counter of an estimator, made once."""
         found = self._counters.get(estimator)

@@ -51,7 +51,7 @@ class Writer:
 
     def __init__(self, ledger: Ledger, count: Callable[[str], int]) -> None:
         self.ledger = ledger
-        self._count = count
+        self.count = count
 
     async def append(self, tenant: UUID, session: UUID, drafts: Sequence[Draft], append: Append) -> Appended:
         """Appends the drafts with everything else that `append` names, in one statement. Raises what `Ledger.append` raises."""
@@ -72,7 +72,7 @@ class Writer:
         if isinstance(draft.body, str):
             payload, named, tokens = draft.body, (), 0
         else:
-            tokens = sum(self._count(text) for text in spoken(draft.body.parts))
+            tokens = sum(self.count(text) for text in spoken(draft.body.parts))
             body, payload = _fitted(draft.body, blobs)
             named = tuple(blob.digest for blob in blobs_of(body))
             for digest, (media_type, content) in draft.media.items():

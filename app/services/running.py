@@ -14,7 +14,7 @@ from app.entries.errors import FenceLost, HeadMismatch, Unavailable
 from app.entries.messages import Entry, encode
 from app.entries.wire import entry_json
 from app.services.streams import Event, TurnKey, TurnStream
-from app.services.turns.consequences import committed_events
+from app.services.consequences import committed_events
 from app.services.write import Draft, Writer
 from app.storage.types import Append, CallWrite, SessionPatch, TurnWrite, committed
 from app.turn.policy import Policy, ToolPolicy
@@ -85,6 +85,7 @@ class Running:
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     lost: bool = False
     draining: bool = False
+    releasing: bool = False
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -116,7 +117,7 @@ class Running:
         """
         base = Append(fence=self.fence, turn=turn, call=call, session=session, release=release)
         deadline = asyncio.get_running_loop().time() + COMMIT_RETRY_SECONDS_MAX
-        tries, unheard = 0, False
+        tries, unheard, self.releasing = 0, False, release
         while True:
             first_seq = self.head_seq + 1
             saved_id, saved = self.stream.last_id, list(self.stream.pending)

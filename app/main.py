@@ -1,0 +1,154 @@
+"""The application: services made once in the lifespan, put behind the edge, drained and closed in order."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from shutil import disk_usage
+
+from fastapi import FastAPI
+
+from app.api.app import build_api
+from app.api.services import Services
+from app.config.limits import DISK_FREE_BYTES_MIN
+from app.config.settings import Settings, secrets_of
+from app.entries.errors import LedgerError
+from app.models.tokens import STAND_IN
+from app.outbound.outbound import Outbound
+from app.services.agents import Agents
+from app.services.calls import ModelCalls
+from app.services.entries import Entries
+from app.services.explain import Explain
+from app.services.inputs import Inputs
+from app.services.keys import Keys
+from app.services.minting import new_uuid
+from app.services.replays import Replays
+from app.services.revisions import Revisions
+from app.services.session_changes import SessionChanges
+from app.services.sessions import Sessions
+from app.services.states import States
+from app.services.streams import Streams
+from app.services.targets import Targets
+from app.services.transcripts import Transcripts
+from app.services.turns.desk import Desk
+from app.services.turns.endings import Endings
+from app.services.turns.keeper import Keeper, stop_all
+from app.services.turns.loop import Loop
+from app.services.turns.service import TurnService
+from app.services.turns.views import Views
+from app.services.verify import Verifier
+from app.services.write import Writer
+from app.storage.migrate import HEAD_REVISION
+from app.storage.store import Store, open_store
+from app.telemetry.logs import configure_logs
+from app.telemetry.metrics import make_metrics
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The application of one process. `app.state.drain()` lets running turns end; the lifespan opens and closes everything."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if settings.database_url is None:
+            raise RuntimeError("no database; `context-ledger serve` starts one, or set CONTEXT_LEDGER_DATABASE_URL")
+        configure_logs(settings.log_level, settings.log_format, secrets_of(settings))
+        store = await open_store(settings.database_url.reveal(), pool_size=settings.pool_size)
+        outbound = Outbound(connections_max=settings.upstream_connections)
+        house = House(settings, store, outbound)
+        try:
+            await house.open()
+            app.state.services = house.services
+            app.state.drain = house.drain
+            yield
+            await house.drain()
+        finally:
+            await house.close()
+            await outbound.aclose()
+            await store.close()
+
+    return build_api(None, settings, lifespan)
+
+
+class Readiness:
+    """Whether this process may get requests: the database answers, its schema is ours, the disk has room, nothing is draining."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._data_dir = Path(settings.data_dir)
+        self.draining = False
+
+    async def checks(self) -> Mapping[str, bool]:
+        """Every check by its name."""
+        try:
+            revision = await self._store.revision()
+        except LedgerError:
+            revision = None
+        folder = self._data_dir if self._data_dir.is_dir() else Path()
+        room = await asyncio.to_thread(disk_usage, folder)
+        return {
+            "database": revision is not None,
+            "migrations": revision == HEAD_REVISION,
+            "disk": room.free >= DISK_FREE_BYTES_MIN,
+            "serving": not self.draining,
+        }
+
+
+class House:
+    """Every service of one process, wired once."""
+
+    def __init__(self, settings: Settings, store: Store, outbound: Outbound) -> None:
+        self._settings = settings
+        self._store = store
+        self._tasks: list[asyncio.Task[None]] = []
+        targets = Targets(settings.upstreams)
+        revisions = Revisions(store.agents)
+        inputs = Inputs(store, revisions, targets)
+        views = Views(store)
+        streams = Streams(store.deltas, flush_ms=settings.flush_ms, heartbeat_seconds=settings.heartbeat_seconds)
+        writer = Writer(store.ledger, targets.counter(STAND_IN).count)
+        calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of)
+        loop = Loop(calls, streams, views)
+        desk = Desk(store, writer, revisions, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
+        endings = Endings(desk)
+        self._keeper = Keeper(
+            desk,
+            endings,
+            delta_retention_seconds=settings.delta_retention_seconds,
+            idempotency_seconds=settings.idempotency_seconds,
+        )
+        self._readiness = Readiness(store, settings)
+        self._transcripts = Transcripts(store, heartbeat_seconds=settings.heartbeat_seconds)
+        sessions = Sessions(store, revisions)
+        self.services = Services(
+            agents=Agents(store.agents, targets),
+            sessions=sessions,
+            changes=SessionChanges(store, sessions, revisions, targets),
+            states=States(store, revisions),
+            entries=Entries(store, writer),
+            transcripts=self._transcripts,
+            verifier=Verifier(store),
+            keys=Keys(store.keys),
+            replays=Replays(store.idempotency),
+            turns=TurnService(desk, endings, self._transcripts),
+            inputs=Explain(store, inputs),
+            readiness=self._readiness,
+            metrics=make_metrics() if settings.metrics_enabled else None,
+        )
+
+    async def open(self) -> None:
+        """Seeds the bootstrap key, and starts what runs beside the turns."""
+        bootstrap = self._settings.bootstrap_key
+        if bootstrap is not None:
+            await self.services.keys.seed(bootstrap.reveal())
+        self._tasks = self._keeper.start()
+
+    async def drain(self) -> None:
+        """No new turn, time for those that run, then each is settled as interrupted with what it has. Done once."""
+        if not self._readiness.draining:
+            self._readiness.draining = True
+            await self._keeper.drain(self._settings.drain_seconds)
+            self._transcripts.close()
+
+    async def close(self) -> None:
+        """Stops the background."""
+        await stop_all(self._tasks)

@@ -1,0 +1,204 @@
+"""What the model sees, saw and why: previews, source maps, calls, and calls derived again from the ledger."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from app.context.agents import check_document, read_agent
+from app.context.report import manifest, source_map
+from app.context.sources import AgentRevision, Ephemeral
+from app.entries import lossless
+from app.entries.errors import Fault, Invalid, NotFound
+from app.entries.ids import CALL, SESSION, TURN, format_id, parse_id
+from app.entries.parts import Text
+from app.formats.registry import FORMATS
+from app.services.input_views import EVERYTHING, Include, call_json, shown, verdict, violation_json
+from app.services.inputs import Ask, Inputs, Prepared, query_digest
+from app.services.running import decode_options
+from app.services.states import check_state
+from app.services.turns.inputs import read_parts
+from app.services.write import spoken
+from app.storage.rows import CallRow, SessionRow, TurnRow
+from app.storage.store import Store
+
+@dataclass(frozen=True, slots=True)
+class InputQuery:
+    """The query of `GET …/model-input`, validated."""
+
+    upstream: str | None = None
+    dialect: str | None = None
+    model: str | None = None
+    agent_revision: int | None = None
+    at_seq: int | None = None
+    include: frozenset[Include] = EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """The body of `POST …/model-input`, validated: another input, other overrides, renderers or state; nothing is written."""
+
+    input: str | Sequence[Mapping[str, Any]] | None = None
+    overrides: Mapping[str, Any] | None = None
+    context: Sequence[Mapping[str, Any]] | None = None
+    state: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallPage:
+    """One page of calls; `next` is the id to go on after."""
+
+    data: list[dict[str, Any]]
+    next: str | None
+
+
+class Explain:
+    """Reads and compiles; writes nothing and calls no provider."""
+
+    def __init__(self, store: Store, inputs: Inputs) -> None:
+        self._store = store
+        self._inputs = inputs
+
+    async def session(self, tenant: UUID, session_id: str) -> SessionRow:
+        """The session's row. Raises `NotFound`."""
+        uuid = parse_id(SESSION, session_id)
+        row = None if uuid is None else await self._store.sessions.get(tenant, uuid)
+        if row is None:
+            raise NotFound("There is no such session.")
+        return row
+
+    async def etag(self, tenant: UUID, session_id: str, query: InputQuery) -> str:
+        """The entity tag of a model input, known without compiling."""
+        row = await self.session(tenant, session_id)
+        target = await self._inputs.base_target(tenant, row)
+        facts = (query, sorted(query.include), row.agent, row.agent_revision, row.model, row.running_turn, row.pending_turn, target.digest)
+        return f"{row.head_seq}-{query_digest(*facts)}"
+
+    async def model_input(self, tenant: UUID, session_id: str, query: InputQuery, what_if: WhatIf | None = None) -> dict[str, Any]:
+        """What the next call would send. Answers also where that is over budget or cannot be sent; `violations` says why."""
+        row = await self.session(tenant, session_id)
+        if query.at_seq is not None and query.at_seq > row.head_seq:
+            raise Invalid([Fault("/at_seq", "out-of-range", "The session's head is below that seq.")])
+        model = {key: value for key, value in (("upstream", query.upstream), ("name", query.model)) if value is not None}
+        ask = Ask(
+            at_seq=query.at_seq,
+            agent_revision=query.agent_revision,
+            model=model or None,
+            dialect=query.dialect,
+            running_turn=None if query.at_seq is not None else row.running_turn or row.pending_turn,
+        )
+        if what_if is not None:
+            ask = await self._what_if(tenant, row, ask, what_if)
+        prepared = await self._inputs.prepare(tenant, row.session_id, ask)
+        return shown(prepared, query.include)
+
+    async def _what_if(self, tenant: UUID, row: SessionRow, ask: Ask, what_if: WhatIf) -> Ask:
+        overrides = what_if.overrides or {}
+        ask = replace(
+            ask,
+            model={**(ask.model or {}), **overrides.get("model", {})} or None,
+            tool_choice=overrides.get("tool_choice"),
+            masked_tools=tuple(overrides.get("masked_tools", ())),
+        )
+        if what_if.context is not None or what_if.state is not None:
+            window = await self._inputs.window(tenant, row.session_id, ask.at_seq)
+            agent = await self._inputs.agent_of(tenant, window, ask.agent_revision)
+            if what_if.state is not None:
+                check_state(what_if.state, agent, "/state")
+                ask = replace(ask, state=what_if.state)
+            if what_if.context is not None:
+                ask = replace(ask, agent=_with_renderers(agent, what_if.context))
+        if what_if.input is not None:
+            parts = read_parts(what_if.input, "/input").parts
+            tokens = sum(self._inputs.count(text) for text in spoken(parts))
+            ask = replace(ask, ephemeral=(Ephemeral("user_message", parts, tokens=tokens, after_seq=ask.at_seq or row.head_seq),))
+        return ask
+
+    async def source_map(self, tenant: UUID, session_id: str) -> dict[str, Any]:
+        """Where the messages of the latest dispatched main call came from. Raises `NotFound` where there is none (any more)."""
+        row = await self.session(tenant, session_id)
+        if row.dispatched_call is None:
+            raise NotFound("No call was dispatched since the last prompt or model switch.", "no-dispatched-call")
+        call = await self._call(tenant, row.session_id, row.dispatched_call)
+        prepared = await self._derived(tenant, row, call)
+        found = source_map(prepared.compiled, prepared.written.pointers)
+        return {"object": "source_map", "session_id": session_id, "call_id": format_id(CALL, call.call_id), "head_seq": call.head_seq, **found}
+
+    async def calls(self, tenant: UUID, session_id: str, turn_id: str | None, after: str | None, limit: int) -> CallPage:
+        """Calls of a session, or of one of its turns, by time."""
+        row = await self.session(tenant, session_id)
+        turn = None if turn_id is None else (await self._turn(tenant, row.session_id, parse_id(TURN, turn_id))).number
+        cursor = None if after is None else parse_id(CALL, after)
+        if after is not None and cursor is None:
+            raise NotFound("There is no such call to go on after.")
+        rows = await self._store.calls.list(tenant, row.session_id, turn=turn, after=cursor, limit=limit + 1)
+        turns: dict[int, str] = {}
+        for call in rows[:limit]:
+            if call.turn not in turns:
+                turns[call.turn] = format_id(TURN, (await self._turn(tenant, row.session_id, call.turn)).turn_id)
+        data = [call_json(call, turns[call.turn]) for call in rows[:limit]]
+        return CallPage(data, data[-1]["id"] if len(rows) > limit else None)
+
+    async def call(self, tenant: UUID, session_id: str, call_id: str) -> dict[str, Any]:
+        """One call, with its manifest and source map derived again."""
+        row = await self.session(tenant, session_id)
+        call = await self._call(tenant, row.session_id, parse_id(CALL, call_id))
+        turn = await self._turn(tenant, row.session_id, call.turn)
+        prepared = await self._derived(tenant, row, call)
+        return {
+            **call_json(call, format_id(TURN, turn.turn_id)),
+            "manifest": manifest(prepared.compiled, prepared.written.pointers),
+            "source_map": source_map(prepared.compiled, prepared.written.pointers),
+        }
+
+    async def call_input(self, tenant: UUID, session_id: str, call_id: str, include: frozenset[Include] = EVERYTHING) -> dict[str, Any]:
+        """A call's input derived again, and whether it is what was sent. No provider is asked."""
+        row = await self.session(tenant, session_id)
+        call = await self._call(tenant, row.session_id, parse_id(CALL, call_id))
+        record = lossless.read(call.record)
+        prepared = await self._derived(tenant, row, call)
+        return {**shown(prepared, include), **verdict(record, prepared)}
+
+    async def _derived(self, tenant: UUID, row: SessionRow, call: CallRow) -> Prepared:
+        """The input of a call, compiled from what its record names and the ledger as it stood."""
+        record = lossless.read(call.record)
+        turn = await self._turn(tenant, row.session_id, call.turn)
+        options = decode_options(turn.options)
+        ask = Ask(
+            at_seq=call.head_seq,
+            model=options.model,
+            tool_choice=options.tool_choice,
+            masked_tools=options.masked_tools,
+            running_turn=call.turn,
+            repeats_seq=None if turn.retry_of is None else turn.input_seq,
+            ephemeral=tuple(Ephemeral(item["kind"], (Text("…"),), True, item["tokens"], item["after_seq"]) for item in record["ephemeral"]),
+        )
+        return await self._inputs.prepare(tenant, row.session_id, ask)
+
+    async def _call(self, tenant: UUID, session: UUID, call_id: UUID | None) -> CallRow:
+        row = None if call_id is None else await self._store.calls.get(tenant, session, call_id)
+        if row is None:
+            raise NotFound("There is no such call in this session.")
+        return row
+
+    async def _turn(self, tenant: UUID, session: UUID, turn: UUID | int | None) -> TurnRow:
+        row = None if turn is None else await self._store.turns.get(tenant, session, turn)
+        if row is None:
+            raise NotFound("There is no such turn in this session.")
+        return row
+
+    def validate(self, dialect: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Every rule of a dialect that a request body breaks. Raises `NotFound` for a dialect that is not built."""
+        form = FORMATS.get(dialect)
+        if form is None:
+            raise NotFound("This dialect is not built.", "unknown-dialect")
+        found = [violation_json(violation) for violation in form.validate(body)]
+        return {"object": "validation", "dialect": dialect, "valid": not found, "violations": found}
+
+
+def _with_renderers(agent: AgentRevision, context: Sequence[Mapping[str, Any]]) -> AgentRevision:
+    document = {**agent.document, "context": list(context)}
+    faults = check_document(document)
+    if faults:
+        raise Invalid(faults)
+    return read_agent(agent.name, agent.revision, document, agent.limits, agent.digest)

@@ -1,0 +1,107 @@
+"""Resources of what a model sees: a compiled input, a call, and the verdict on one that was derived again."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from app.context.compile import COMPILER_VERSION
+from app.context.report import manifest, source_map
+from app.entries import lossless
+from app.entries.ids import CALL, format_id
+from app.entries.wire import timestamp
+from app.formats.protocols import Violation
+from app.services.inputs import Prepared
+from app.storage.rows import CallRow
+
+Include = Literal["body", "manifest", "source_map", "budget", "cache"]
+EVERYTHING: frozenset[Include] = frozenset({"body", "manifest", "source_map", "budget", "cache"})
+
+
+def shown(prepared: Prepared, include: frozenset[Include]) -> dict[str, Any]:
+    """The model-input resource of a compiled input."""
+    sources, compiled, written = prepared.sources, prepared.compiled, prepared.written
+    found: dict[str, Any] = {
+        "object": "model_input",
+        "session_id": sources.session_id,
+        "head_seq": sources.head_seq,
+        "awaiting": compiled.awaiting,
+        "agent": {"name": sources.agent.name, "revision": sources.agent.revision},
+        "dialect": prepared.target.dialect,
+        "model": prepared.target.model.name,
+        "compiler_version": COMPILER_VERSION,
+        "target_digest": prepared.target.digest,
+        "digest": prepared.digest,
+        "message_count": compiled.message_count,
+        "losses": [*(_loss(loss.what, loss.why, loss.seq, loss.part) for loss in compiled.losses), *_written_losses(prepared)],
+        "violations": [violation_json(violation) for violation in prepared.violations],
+    }
+    if "body" in include:
+        found["body"] = lossless.loads(written.body, 1_000)
+    if "source_map" in include:
+        found["source_map"] = source_map(compiled, written.pointers)
+    if "manifest" in include:
+        found["manifest"] = manifest(compiled, written.pointers)
+    if "budget" in include:
+        found["budget"] = prepared.budget.to_json()
+    return found
+
+
+def verdict(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
+    """`verified`: true, false with the source that differs, or `unverifiable` with the reason."""
+    if record["compiler_version"] != COMPILER_VERSION:
+        return {"verified": "unverifiable", "reason": "compiler_version"}
+    if record["target_digest"] != prepared.target.digest:
+        return {"verified": False, "mismatch": {"source": "target"}}
+    if record["ephemeral"]:
+        return {"verified": "unverifiable", "reason": "ephemeral"}
+    if record["digest"] == prepared.digest:
+        return {"verified": True}
+    return {"verified": False, "mismatch": {"source": "body"}}
+
+
+def call_json(call: CallRow, turn_id: str) -> dict[str, Any]:
+    """The call resource, without what is derived."""
+    record = lossless.read(call.record)
+    return {
+        "id": format_id(CALL, call.call_id),
+        "object": "model_call",
+        "turn_id": turn_id,
+        "step_index": call.step_index,
+        "purpose": call.purpose,
+        "agent": record["agent"],
+        "invocation": record["invocation"],
+        "upstream": record["upstream"],
+        "dialect": record["dialect"],
+        "model": record["model"],
+        "head_seq": call.head_seq,
+        "digest": record["digest"],
+        "prefix_digest": record["prefix_digest"],
+        "target_digest": record["target_digest"],
+        "message_count": record["message_count"],
+        "tools": record["tools"],
+        "budget": record["budget"],
+        "continuation": {"reason": record["reason"], "receipt_seq": record["receipt_seq"]},
+        "status": call.status,
+        "attempts": [] if call.attempts is None else lossless.read(call.attempts),
+        "usage": None if call.usage is None else lossless.read(call.usage),
+        "created_at": timestamp(call.created_at),
+    }
+
+
+def violation_json(violation: Violation) -> dict[str, str]:
+    """A violation as it is listed."""
+    return {"pointer": violation.pointer, "code": violation.code, "detail": violation.detail}
+
+
+def _written_losses(prepared: Prepared) -> list[dict[str, Any]]:
+    found = []
+    for loss in prepared.written.losses:
+        origin = None if loss.source is None else prepared.compiled.request.messages[loss.source].origin
+        found.append(_loss(loss.what, loss.why, getattr(origin, "seq", None), loss.part))
+    return found
+
+
+def _loss(what: str, why: str, seq: int | None, part: int | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"what": what, "why": why}
+    if seq is not None:
+        found["seq"] = seq
+    return found if part is None else found | {"part": part}

@@ -1,0 +1,143 @@
+"""What all doors of a turn share: the services they stand on, the turns that run here, and how one is begun."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from app.context.sources import AgentRevision, Ephemeral
+from app.entries import lossless
+from app.entries.errors import Conflict, KeyReused, NotFound
+from app.entries.ids import SESSION, format_id
+from app.entries.messages import Entry, NewEntry, encode
+from app.models.resolve import ModelChoice
+from app.services.revisions import Revisions
+from app.services.running import Facts, Running, filled, policy_of
+from app.services.streams import Event, Streams, TurnKey
+from app.services.targets import Targets, overridden
+from app.services.turns.inputs import IdempotencyKey
+from app.services.turns.loop import Loop
+from app.services.turns.views import Views
+from app.services.write import Draft, Writer
+from app.storage.rows import SessionRow, StoredAnswer
+from app.storage.store import Store
+from app.storage.types import Appended, IdempotencyWrite, committed
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A turn that was accepted. Its events after `after` are the answer to the request; `replayed`: the key was known."""
+
+    session_id: str
+    turn_id: str
+    number: int
+    after: int = 0
+    replayed: bool = False
+
+
+@dataclass(slots=True)
+class Desk:
+    """One a process. `holder` names the process in its claims."""
+
+    store: Store
+    writer: Writer
+    revisions: Revisions
+    targets: Targets
+    views: Views
+    streams: Streams
+    loop: Loop
+    holder: UUID
+    lease_seconds: float
+    running: dict[TurnKey, Running] = field(default_factory=dict)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    closing: bool = False
+
+    async def replay(self, tenant: UUID, session: SessionRow, key: IdempotencyKey | None) -> Accepted | None:
+        """The turn that a key opened before; None for a new key. Raises `KeyReused` for another body."""
+        stored = None if key is None else await self.store.idempotency.find(tenant, key.route, key.key)
+        if stored is None or key is None:
+            return None
+        if stored.request_digest != key.digest:
+            raise KeyReused
+        return await self.replayed(tenant, session, stored)
+
+    async def replayed(self, tenant: UUID, session: SessionRow, stored: StoredAnswer | None) -> Accepted:
+        """The answer that was kept under a key."""
+        if stored is None or stored.turn is None:
+            raise Conflict("This key was used by a request that opened no turn.")
+        turn_id = await self.views.id_of(tenant, session.session_id, stored.turn)
+        after = 0 if stored.body is None else int(lossless.read(stored.body)["after"])
+        return Accepted(format_id(SESSION, session.session_id), turn_id, stored.turn, after, True)
+
+    async def agent(self, tenant: UUID, session: SessionRow) -> AgentRevision:
+        """The revision that the session stands on now."""
+        if session.agent is None or session.agent_revision is None:
+            raise NotFound("The session has no agent; PATCH one.")
+        return await self.revisions.get(tenant, session.agent, session.agent_revision)
+
+    def check_model(self, agent: AgentRevision, session: SessionRow, override: Mapping[str, Any] | None) -> None:
+        """Raises `Invalid` for a model that a turn's override names and nobody can resolve, before anything is stored."""
+        if not override:
+            return
+        base = agent.model
+        if session.model is not None:
+            switched = lossless.loads(session.model, 80)
+            base = ModelChoice(switched["upstream"], switched["name"], switched.get("params", {}))
+        choice, limits = overridden(base, agent.limits, override)
+        self.targets.resolve(choice, limits, "/overrides/model")
+
+    def begin(
+        self,
+        facts: Facts,
+        agent: AgentRevision,
+        appended: Appended,
+        entries: Sequence[NewEntry],
+        drafts: Sequence[Draft],
+        events: Sequence[Event],
+        *,
+        before: Sequence[Entry] = (),
+        ephemeral: tuple[Ephemeral, ...] = (),
+    ) -> Running:
+        """Starts the loop of a turn whose claim was just taken by an append of these entries and events."""
+        written = [
+            entry if isinstance(draft.body, str) else replace(entry, payload=encode(draft.body), blobs=())
+            for entry, draft in zip(committed(tuple(entries), appended), drafts, strict=True)
+        ]
+        stream = self.streams.open(facts.key, appended.fence, events[-1].id)
+        running = Running(
+            facts,
+            policy_of(agent, facts.options),
+            agent,
+            appended.fence,
+            appended.last_seq,
+            stream,
+            self.writer,
+            [*before, *written],
+            ephemeral,
+        )
+        stream.lost = running.lose
+        by_seq = {entry.seq: entry for entry in written}
+        stream.show([filled(event, by_seq.get(event.seq)) for event in events])
+        self.running[facts.key] = running
+        if self.closing:
+            running.draining = True
+            running.stop.set()
+        task = asyncio.create_task(self._run(running), name=f"turn {facts.session_id}")
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return running
+
+    async def _run(self, running: Running) -> None:
+        try:
+            await self.loop.run(running)
+        finally:
+            if self.running.get(running.facts.key) is running:
+                del self.running[running.facts.key]
+
+
+def remembered_turn(key: IdempotencyKey | None, session: UUID, turn: int, after: int = 0) -> IdempotencyWrite | None:
+    """The row that ties a key to a turn and to the place in its events where the answer begins."""
+    if key is None:
+        return None
+    return IdempotencyWrite(key.route, key.key, key.digest, 200, lossless.dumps({"after": after}), turn, session)

@@ -1,0 +1,237 @@
+"""Ending turns from outside their loop: a cancel or a stop, a newer input, a waiting turn that is abandoned, a holder that is gone."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from app.config.limits import ACCEPT_TRIES_MAX, CANCEL_WAIT_SECONDS_MAX, STOP_WAIT_SECONDS_MAX
+from app.entries import lossless
+from app.entries.answer import AnswerFold
+from app.entries.deltas import from_event
+from app.entries.errors import ClaimExpired, FenceLost, HeadMismatch, PendingAction, SessionBusy
+from app.entries.ids import CALL, parse_id
+from app.entries.messages import Entry, NewEntry, Status
+from app.entries.trace import CutReason, ModelCallFinished, StopReason, StopRequested
+from app.services.consequences import Consequences, committed_events, follow
+from app.services.running import decode_options, policy_of
+from app.services.streams import Event, TurnKey, encode_events
+from app.services.turns.desk import Desk
+from app.services.turns.loop import error_json, rested, usage_of
+from app.services.write import Draft
+from app.storage.rows import SessionRow, TurnRow
+from app.storage.types import EVENT_IDS_PER_CLAIM, STOP_OVERDUE_SECONDS, Append, CallWrite, EventRow, SessionPatch, TurnWrite
+from app.turn.moves import Mend
+
+SETTLED = frozenset({"completed", "failed", "cancelled", "interrupted"})
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a new turn does about one that runs, and about one that waits."""
+
+    on_busy: Literal["reject", "interrupt"] = "reject"
+    on_pending: Literal["reject", "abandon"] = "reject"
+
+
+@dataclass(slots=True)
+class Mended:
+    """What the delta log still holds of a call that never finished."""
+
+    call_id: str | None = None
+    fold: AnswerFold | None = None
+    write: CallWrite | None = None
+
+    def drafts(self, move: Mend, turn: int) -> list[Draft]:
+        """The partial answer, where anything was said, and the call's end."""
+        fold = self.fold if self.fold is not None and self.call_id == move.call_id else AnswerFold()
+        answer = fold.answer(Status(move.status), None, move.call_id)
+        status = move.status if answer.parts else "abandoned" if move.status == "interrupted" else move.status
+        finished = ModelCallFinished(move.call_id, status, error=move.error)
+        uuid = parse_id(CALL, move.call_id)
+        if uuid is not None:
+            self.write = CallWrite(uuid, turn=turn, status=status, answer_offset=0 if answer.parts else None)
+        end = Draft(finished.kind, finished.encode(), turn)
+        return [Draft("assistant_message", answer, turn), end] if answer.parts else [end]
+
+
+class Endings:
+    """Every ending is one append, decided by the same rules as the live loop."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def make_room(self, tenant: UUID, session: SessionRow, room: Room) -> SessionRow:
+        """The session without a turn that runs or waits. Raises `SessionBusy` or `PendingAction` where the request does not end it."""
+        views = self._desk.views
+        if session.running_turn is not None and not await self._settled_if_gone(tenant, session, session.running_turn):
+            turn_id = await views.id_of(tenant, session.session_id, session.running_turn)
+            if room.on_busy == "reject":
+                raise SessionBusy(turn_id)
+            row = await views.turn_by_number(tenant, session.session_id, session.running_turn)
+            if not await self.stop(tenant, session.session_id, row, "interrupt", STOP_WAIT_SECONDS_MAX):
+                raise SessionBusy(turn_id)
+        elif session.running_turn is None and session.pending_turn is not None:
+            turn_id = await views.id_of(tenant, session.session_id, session.pending_turn)
+            if room.on_pending == "reject":
+                raise PendingAction(turn_id)
+            row = await views.turn_by_number(tenant, session.session_id, session.pending_turn)
+            await self.settle_waiting(tenant, session.session_id, row, "interrupt")
+        else:
+            return session if session.running_turn is None else await self._again(tenant, session)
+        return await self._again(tenant, session)
+
+    async def _again(self, tenant: UUID, session: SessionRow) -> SessionRow:
+        found = await self._desk.store.sessions.get(tenant, session.session_id)
+        return session if found is None else found
+
+    async def _settled_if_gone(self, tenant: UUID, session: SessionRow, turn: int) -> bool:
+        """Settles a turn whose holder is gone: the lease ran out, or a request to stop was not heard in time."""
+        now = datetime.now(UTC)
+        expired = session.lease_until is not None and session.lease_until < now
+        asked = session.stop_requested_at
+        deaf = asked is not None and (now - asked).total_seconds() > STOP_OVERDUE_SECONDS
+        return (expired or deaf) and await self.recover(tenant, session.session_id, turn, session.fence)
+
+    async def stop(self, tenant: UUID, session: UUID, row: TurnRow, reason: StopReason, wait_seconds: float) -> bool:
+        """Asks the holder of a running turn to end it, durably; says whether it rested within the time."""
+        desk = self._desk
+        key = TurnKey(tenant, session, row.number)
+        entry = NewEntry(StopRequested.kind, StopRequested(reason).encode(), row.number)
+        current = await desk.store.sessions.get(tenant, session)
+        if current is not None and current.running_turn == row.number and current.stop_requested_at is None:
+            try:
+                await desk.store.ledger.append(tenant, session, Append(entries=(entry,), beside=True, stop_turn=row.number))
+            except FenceLost:
+                pass  # it came to rest meanwhile
+        local = desk.running.get(key)
+        if local is not None:
+            local.stop.set()
+            return await rested(local, wait_seconds)
+        deadline = asyncio.get_running_loop().time() + wait_seconds
+        while True:
+            current = await desk.store.sessions.get(tenant, session)
+            if current is None or current.running_turn != row.number:
+                return True
+            if await self._settled_if_gone(tenant, current, row.number):
+                return True
+            if asyncio.get_running_loop().time() >= deadline:
+                return False
+            await asyncio.sleep(0.1)
+
+    async def settle_waiting(self, tenant: UUID, session: UUID, row: TurnRow, reason: StopReason) -> None:
+        """Ends a turn that waits for its client: its open calls get error results. Nothing happens where it waits no more."""
+        asked = Draft(StopRequested.kind, StopRequested(reason).encode(), row.number)
+        for _ in range(ACCEPT_TRIES_MAX):
+            current = await self._desk.store.sessions.get(tenant, session)
+            if current is None or current.pending_turn != row.number or current.running_turn is not None:
+                return
+            try:
+                await self._end(tenant, current, row, [asked], Append(session=SessionPatch(clear_pending=True)))
+                return
+            except (HeadMismatch, SessionBusy, ClaimExpired):
+                continue
+        raise HeadMismatch(current.head_seq)
+
+    async def recover(self, tenant: UUID, session: UUID, turn: int, fence: int) -> bool:
+        """Settles a turn whose holder is gone, from its deltas, in the append that takes the claim. False where somebody else did."""
+        desk = self._desk
+        for _ in range(ACCEPT_TRIES_MAX):
+            current = await desk.store.sessions.get(tenant, session)
+            if current is None or current.running_turn != turn or current.fence != fence:
+                return current is None or current.running_turn is None
+            row = await desk.views.turn_by_number(tenant, session, turn)
+            mended = await self._logged(TurnKey(tenant, session, turn))
+            try:
+                await self._end(tenant, current, row, [], Append(takeover_fence=fence, release=True), "lease_lost", mended)
+                return True
+            except HeadMismatch:
+                continue
+            except (SessionBusy, FenceLost):
+                return False
+        return False
+
+    async def _end(
+        self,
+        tenant: UUID,
+        session: SessionRow,
+        row: TurnRow,
+        drafts: Sequence[Draft],
+        append: Append,
+        cut: CutReason | None = None,
+        mended: Mended | None = None,
+    ) -> None:
+        """Appends the drafts and all that follows from them, up to the turn's end, with the events that tell of it."""
+        desk = self._desk
+        entries = await desk.store.ledger.turn_entries(tenant, session.session_id, row.number)
+        policy = policy_of(await desk.agent(tenant, session), decode_options(row.options))
+        mended = mended or Mended()
+        found = follow(
+            entries,
+            drafts,
+            policy,
+            turn=row.number,
+            head_seq=session.head_seq,
+            input_seq=row.input_seq,
+            cut=cut,
+            mend=lambda move: mended.drafts(move, row.number),
+        )
+        events = await self._events(tenant, session, row, found)
+        await desk.writer.append(
+            tenant,
+            session.session_id,
+            found.drafts,
+            Append(
+                expected_head=session.head_seq,
+                takeover_fence=append.takeover_fence,
+                release=append.release,
+                turn=_settled(row, found, entries),
+                call=mended.write,
+                session=append.session,
+                events=(EventRow(events[-1].id, encode_events(events), row.number),),
+            ),
+        )
+
+    async def _events(self, tenant: UUID, session: SessionRow, row: TurnRow, found: Consequences) -> list[Event]:
+        base = await self.next_event_base(tenant, session.session_id, row)
+        status = found.settled.status if found.settled is not None else "interrupted"
+        named = [*committed_events(found.drafts, session.head_seq + 1), (f"turn.{status}", "", 0)]
+        return [Event(base + 1 + at, name, data, seq) for at, (name, data, seq) in enumerate(named)]
+
+    async def next_event_base(self, tenant: UUID, session: UUID, row: TurnRow) -> int:
+        """The id behind everything that a client can have seen of a turn that nobody holds."""
+        bounds = await self._desk.store.deltas.bounds(tenant, session, row.number)
+        return max(row.claims * EVENT_IDS_PER_CLAIM, 0 if bounds is None else bounds[1])
+
+    async def _logged(self, key: TurnKey) -> Mended:
+        """What was said under the turn's last call, as far as the log holds it."""
+        mended, cursor = Mended(), 0
+        while events := await self._desk.streams.logged(key, cursor):
+            cursor = events[-1].id
+            for event in events:
+                if event.name == "call.started":
+                    mended = Mended(lossless.read(event.data)["call_id"], AnswerFold())
+                elif mended.fold is not None and event.data and (delta := from_event(event.name, lossless.read(event.data))) is not None:
+                    mended.fold.add(delta)
+        return mended
+
+    async def cancelled(self, tenant: UUID, session: UUID, row: TurnRow, reason: StopReason) -> dict[str, Any]:
+        """Ends a turn in whatever state it is, and gives it as it then stands."""
+        if row.status == "requires_action":
+            await self.settle_waiting(tenant, session, row, reason)
+        elif row.status not in SETTLED:
+            await self.stop(tenant, session, row, reason, CANCEL_WAIT_SECONDS_MAX)
+        return await self._desk.views.view(tenant, session, await self._desk.views.turn_by_number(tenant, session, row.number))
+
+
+def _settled(row: TurnRow, found: Consequences, entries: Sequence[Entry]) -> TurnWrite:
+    settled = found.settled
+    if settled is None:
+        raise RuntimeError("a turn was ended and did not settle")
+    return TurnWrite(
+        number=row.number, status=settled.status, error=error_json(settled.error), usage=usage_of(entries, found.drafts), settled=True
+    )
+
+

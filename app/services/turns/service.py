@@ -1,0 +1,152 @@
+"""The doors of turns, as the edge uses them."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from app.entries import lossless
+from app.entries.errors import Conflict, NotFound
+from app.entries.ids import SESSION, parse_id
+from app.entries.trace import StopReason
+from app.services.running import decode_options
+from app.services.streams import TERMINAL, Event, Gone, TurnKey
+from app.services.transcripts import Transcripts
+from app.services.turns.accept import Acceptance, Opening, opening_of
+from app.services.turns.desk import Accepted, Desk
+from app.services.turns.endings import SETTLED, Endings, Room
+from app.services.turns.inputs import ExtraMessage, IdempotencyKey, TurnInput
+from app.services.turns.results import GivenResult, Results
+
+RESTS = SETTLED | {"requires_action"}
+RETRIED = frozenset({"failed", "interrupted", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPage:
+    """One page of a list of turns."""
+
+    data: list[dict[str, Any]]
+    next: int | None
+
+
+class TurnService:
+    """Opens, shows, follows and ends turns. Ids are TypeIDs; those that do not parse are `NotFound`."""
+
+    def __init__(self, desk: Desk, endings: Endings, transcripts: Transcripts) -> None:
+        self._desk = desk
+        self._endings = endings
+        self._transcripts = transcripts
+        self._acceptance = Acceptance(desk, endings)
+        self._results = Results(desk, endings)
+
+    async def accept(self, tenant: UUID, session_id: str, wanted: TurnInput, key: IdempotencyKey | None = None) -> Accepted:
+        """Accepts an input: durable when this returns, its loop started."""
+        return await self._acceptance.open(tenant, session_id, opening_of(wanted), key, Room(wanted.on_busy, wanted.on_pending))
+
+    async def repeat(self, tenant: UUID, session_id: str, turn_id: str, *, sibling: bool, key: IdempotencyKey | None = None) -> Accepted:
+        """A new turn for the same input: `sibling` on a new line (regenerate), else in place of a last one that failed (retry)."""
+        session = await self._desk.views.session(tenant, session_id)
+        again = await self._desk.replay(tenant, session, key)
+        if again is not None:
+            return again
+        row = await self._desk.views.turn(tenant, session.session_id, turn_id)
+        if not sibling and (row.status not in RETRIED or row.number != session.last_turn):
+            raise Conflict("Only the last turn is retried, when it failed, was cancelled or interrupted; regenerate any other.", "not-retryable")
+        if row.status not in SETTLED:
+            raise Conflict("The turn is not settled yet; wait for it or cancel it.", "turn-not-settled")
+        if row.input_seq is None:
+            raise Conflict("The input of this turn was not stored; post it again.", "input-not-stored")
+        opening = Opening(decode_options(row.options), repeats=row, rewinds_to=row.input_seq if sibling else None)
+        return await self._acceptance.open(tenant, session_id, opening, key)
+
+    async def tool_results(
+        self,
+        tenant: UUID,
+        session_id: str,
+        turn_id: str,
+        results: Sequence[GivenResult],
+        extra: Sequence[ExtraMessage] = (),
+        key: IdempotencyKey | None = None,
+    ) -> Accepted:
+        """Stores results of client tools; the turn goes on when none is missing."""
+        return await self._results.post(tenant, session_id, turn_id, results, extra, key)
+
+    async def cancel(self, tenant: UUID, session_id: str, turn_id: str, reason: StopReason = "cancel") -> dict[str, Any]:
+        """Ends a turn, durably; the Turn as it then stands (still `running` where its holder needs longer)."""
+        session = await self._desk.views.session(tenant, session_id)
+        row = await self._desk.views.turn(tenant, session.session_id, turn_id)
+        return await self._endings.cancelled(tenant, session.session_id, row, reason)
+
+    async def stop(self, tenant: UUID, session_id: str) -> dict[str, Any] | None:
+        """Ends whatever runs or waits in the session; None where nothing does."""
+        session = await self._desk.views.session(tenant, session_id)
+        number = session.running_turn or session.pending_turn
+        if number is None:
+            return None
+        row = await self._desk.views.turn_by_number(tenant, session.session_id, number)
+        return await self._endings.cancelled(tenant, session.session_id, row, "stop")
+
+    async def view(self, tenant: UUID, session_id: str, turn_id: str) -> dict[str, Any]:
+        """The Turn as it stands."""
+        session = _session(session_id)
+        return await self._desk.views.view(tenant, session, await self._desk.views.turn(tenant, session, turn_id))
+
+    async def list(self, tenant: UUID, session_id: str, after: int, limit: int) -> TurnPage:
+        """Turns with numbers above `after`, ascending."""
+        session = await self._desk.views.session(tenant, session_id)
+        rows = await self._desk.store.turns.list(tenant, session.session_id, after=after, limit=limit + 1)
+        data = [await self._desk.views.view(tenant, session.session_id, row) for row in rows[:limit]]
+        return TurnPage(data, rows[limit - 1].number if len(rows) > limit else None)
+
+    async def settled(self, tenant: UUID, session_id: str, turn_id: str) -> dict[str, Any]:
+        """Waits until the turn is settled or waits for an action, wherever it runs, and gives it."""
+        session = _session(session_id)
+        row = await self._desk.views.turn(tenant, session, turn_id)
+        key = TurnKey(tenant, session, row.number)
+        local = self._desk.running.get(key)
+        if local is not None:
+            await local.done.wait()
+            row = await self._desk.views.turn_by_number(tenant, session, row.number)
+        if row.status not in RESTS:
+            async for _ in self._desk.streams.events(key, 0, lambda: self._rests(key)):
+                pass
+        return await self._desk.views.view(tenant, session, await self._desk.views.turn_by_number(tenant, session, row.number))
+
+    async def events(self, tenant: UUID, session_id: str, turn_id: str, after: int = 0) -> AsyncIterator[Event | None] | None:
+        """The turn's events beyond `after`; None where a settled turn has no more. Raises `Gone` where they were purged."""
+        session = _session(session_id)
+        row = await self._desk.views.turn(tenant, session, turn_id)
+        key = TurnKey(tenant, session, row.number)
+        if row.status in SETTLED:
+            bounds = await self._desk.store.deltas.bounds(tenant, session, row.number)
+            if bounds is None:
+                raise Gone("The events of this turn were purged; read the session's transcript.")
+            if after >= bounds[1]:
+                return None
+        return self._events(key, session_id, turn_id, after)
+
+    async def _events(self, key: TurnKey, session_id: str, turn_id: str, after: int) -> AsyncIterator[Event | None]:
+        async for event in self._desk.streams.events(key, after, lambda: self._rests(key)):
+            yield event if event is None or event.data else await self._filled(key, event, session_id, turn_id)
+
+    async def _filled(self, key: TurnKey, event: Event, session_id: str, turn_id: str) -> Event:
+        """An event that the log keeps by reference: its entry, or the settled Turn."""
+        if event.name in TERMINAL:
+            view = await self.view(key.tenant, session_id, turn_id)
+            return replace(event, data=lossless.dumps({"type": event.name, "turn": view}))
+        text = await self._transcripts.entry(key.tenant, key.session, event.seq)
+        return replace(event, data=f'{{"type":"{event.name}","seq":{event.seq},"message":{text}}}')
+
+    async def _rests(self, key: TurnKey) -> bool:
+        row = await self._desk.store.turns.get(key.tenant, key.session, key.turn)
+        return row is None or row.status in RESTS
+
+
+def _session(session_id: str) -> UUID:
+    uuid = parse_id(SESSION, session_id)
+    if uuid is None:
+        raise NotFound("There is no such session.")
+    return uuid
+
+
