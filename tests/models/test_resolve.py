@@ -1,0 +1,81 @@
+"""Limits, wire rules and the digest of a target."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.entries.lossless import loads
+from app.models.resolve import Limits, ModelChoice, UnknownCapacity, UnknownDialect, resolve, resolve_limits
+
+EXPLICIT = Limits(1_000, 100, "explicit")
+OPERATOR = Limits(2_000, 200, "operator")
+
+
+def choice(name: str = "m", upstream: str = "openai", **params: Any) -> ModelChoice:
+    return ModelChoice(upstream, name, params)
+
+
+@pytest.mark.req("S3-04", "S3-05")
+def test_limits_come_from_the_document_else_the_operator_else_the_catalogue():
+    assert resolve_limits("gpt-4o", EXPLICIT, OPERATOR) is EXPLICIT
+    assert resolve_limits("gpt-4o", None, OPERATOR) is OPERATOR
+    assert resolve_limits("gpt-4o") == Limits(128_000, 16_384, "catalogue")
+
+
+@pytest.mark.req("S3-06")
+@pytest.mark.parametrize("limits", [None, Limits(0, 1, "explicit"), Limits(1, 0, "operator")])
+def test_unknown_capacity_is_an_error_and_never_a_guess(limits: Limits | None):
+    with pytest.raises(UnknownCapacity):
+        resolve(choice("a-model-of-nobody"), limits, "openai-chat")
+
+
+def test_a_dialect_that_is_not_built_is_refused_and_the_scripted_upstream_chooses_its_own():
+    with pytest.raises(UnknownDialect):
+        resolve(choice(), EXPLICIT, "gemini")
+    assert resolve(choice(upstream="scripted", dialect="openai-chat"), EXPLICIT, "gemini").dialect == "openai-chat"
+    with pytest.raises(UnknownDialect):
+        resolve(choice(upstream="scripted", dialect="gemini"), EXPLICIT, "openai-chat")
+
+
+@pytest.mark.req("X-78")
+@pytest.mark.parametrize(
+    ("model", "limits", "quirks"),
+    [
+        (choice("other"), EXPLICIT, {}),
+        (choice(upstream="local"), EXPLICIT, {}),
+        (choice(temperature=0.5), EXPLICIT, {}),
+        (choice(extra={"top_p": 1}), EXPLICIT, {}),
+        (choice(), Limits(1_001, 100, "explicit"), {}),
+        (choice(), Limits(1_000, 100, "operator"), {}),
+        (choice(), EXPLICIT, {"tool_choice": False}),
+        (choice(), EXPLICIT, {"reply_overhead_tokens": 4}),
+    ],
+)
+def test_the_digest_tells_targets_apart(model: ModelChoice, limits: Limits, quirks: dict[str, Any]):
+    base = resolve(choice(), EXPLICIT, "openai-chat")
+    other = resolve(model, limits, "openai-chat", quirks=quirks)
+    assert other.digest != base.digest
+    assert other.digest.startswith("sha256:")
+    assert len(other.digest) == 71
+
+
+def test_the_digest_does_not_depend_on_key_order_or_on_what_the_scripted_upstream_plays():
+    first = resolve(choice(upstream="scripted", temperature=0.1, extra={"a": 1, "b": [{"x": 1, "y": 2}]}), EXPLICIT, "openai-chat")
+    second = resolve(choice(upstream="scripted", extra={"b": [{"y": 2, "x": 1}], "a": 1}, temperature=0.1, script=[{"text": "x"}]), EXPLICIT, "openai-chat")
+    assert first.digest == second.digest
+    assert second.model.params["script"] == [{"text": "x"}]
+
+
+@given(st.sampled_from(["1e2", "1.0", "1", "12345678901234567890123", "-0"]))
+def test_numbers_of_a_document_enter_the_digest_as_they_are_spelled(number: str):
+    spelled = resolve(choice(extra=loads(f'{{"seed": {number}}}')), EXPLICIT, "openai-chat")
+    assert spelled.digest == resolve(choice(extra=loads(f'{{"seed": {number}}}')), EXPLICIT, "openai-chat").digest
+    assert spelled.digest != resolve(choice(extra=loads('{"seed": 7}')), EXPLICIT, "openai-chat").digest
+
+
+def test_the_operators_tokenizer_is_taken_at_its_word():
+    target = resolve(choice("gemma-3"), EXPLICIT, "openai-chat", tokenizer="cl100k_base")
+    assert (target.estimator, target.error_band) == ("cl100k_base", 0.0)
+    assert resolve(choice("gemma-3"), EXPLICIT, "openai-chat").error_band > 0
