@@ -27,13 +27,17 @@ _DOCUMENTS = (
     "options",
     "error",
     "pending",
-    "turn_usage",
+    "usage",
     "record",
     "attempts",
     "call_usage",
     "route",
     "key",
     "body",
+    "settles_options",
+    "settles_error",
+    "settles_pending",
+    "settles_usage",
 )
 """Places in `p_documents`, from 1 in SQL."""
 
@@ -104,7 +108,9 @@ def _more(append: Append) -> tuple[dict[str, Any] | None, list[str | None] | Non
     if append.session is not None:
         more["session"] = _session(append.session, texts)
     if append.turn is not None:
-        more["turn"] = _turn(append.turn, texts)
+        more["turn"] = _turn(append.turn, texts, "")
+    if append.settles is not None:
+        more["settles"] = _turn(append.settles, texts, "settles_")
     if append.call is not None:
         more["call"] = _call(append.call, texts)
     if append.idempotency is not None:
@@ -137,8 +143,9 @@ def _session(patch: SessionPatch, texts: dict[str, str | None]) -> dict[str, Any
     )
 
 
-def _turn(turn: TurnWrite, texts: dict[str, str | None]) -> dict[str, Any]:
-    texts |= {"options": turn.options, "error": turn.error, "pending": turn.pending, "turn_usage": turn.usage}
+def _turn(turn: TurnWrite, texts: dict[str, str | None], place: str) -> dict[str, Any]:
+    named = {"options": turn.options, "error": turn.error, "pending": turn.pending, "usage": turn.usage}
+    texts |= {place + name: document for name, document in named.items()}
     return _given(
         new=turn.new or None,
         number=turn.number,

@@ -153,6 +153,7 @@ class Append:
     `FenceLost`); with `takeover_fence` anybody, when that claim ran out or ignores a stop (else `SessionBusy`); `beside` anybody.
     `claim` raises the fence; with `release` as well nothing stays claimed. A takeover says either `claim` or `release`.
     `stop_turn` asks the holder of that turn to stop (`FenceLost` when it holds the session no more).
+    `settles` changes a second turn on the way: the one that a new turn's claim, a stop or a takeover ends.
     `refuse_pending` raises `PendingAction` while `SessionRow.pending_turn` is set.
     """
 
@@ -167,6 +168,7 @@ class Append:
     stop_turn: int | None = None
     open: OpenSession | None = None
     turn: TurnWrite | None = None
+    settles: TurnWrite | None = None
     call: CallWrite | None = None
     session: SessionPatch | None = None
     idempotency: IdempotencyWrite | None = None

@@ -1,0 +1,8 @@
+-- The pieces of a line, `[[from, through, session], …]`; a null line is one open piece, and a null session the session itself.
+CREATE FUNCTION ledger.pieces(p_line text, p_session uuid, p_head bigint)
+RETURNS TABLE (session_id uuid, from_seq bigint, through_seq bigint)
+LANGUAGE sql STABLE ROWS 5 AS $$
+  SELECT coalesce((p.piece ->> 2)::uuid, p_session), (p.piece ->> 0)::bigint, least(coalesce((p.piece ->> 1)::bigint, p_head), p_head)
+    FROM json_array_elements(coalesce(p_line, '[[1,null,null]]')::json) AS p(piece)
+$$;
+GRANT EXECUTE ON FUNCTION ledger.pieces TO ledger_app, ledger_reader;
