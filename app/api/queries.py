@@ -16,7 +16,6 @@ METADATA = "metadata."
 """A parameter schema under this name allows `metadata.<key>`, one a key."""
 
 
-
 def read_query(params: QueryParams, schemas: Mapping[str, Schema]) -> dict[str, Any]:
     """The parameters by name: integers, booleans and lists of names read; metadata filters as a mapping under `metadata`.
 

@@ -20,9 +20,11 @@ from app.api.problems import Problem
 from app.api.queries import read_query
 from app.api.schemas.basics import Schema
 from app.api.services import Services
+from app.api.streaming import Streamed
 from app.api.validation import Checker
 from app.config.settings import Settings
 from app.entries.errors import LedgerError
+from app.services.scope import Scope
 from app.services.turns.inputs import IdempotencyKey
 
 
@@ -31,7 +33,7 @@ class Exchange:
     """One request that has been admitted: whose it is, and what it asks, read and checked."""
 
     request: Request
-    tenant: UUID
+    scope: Scope
     services: Services
     settings: Settings
     query: Mapping[str, Any]
@@ -45,13 +47,27 @@ class Exchange:
     def key(self) -> IdempotencyKey | None:
         return headers.idempotency_key(self.request, self.raw)
 
+    @property
+    def tenant(self) -> UUID:
+        return self.scope.tenant
+
+    def need(self, scope: str) -> None:
+        """Raises `scope-missing` unless the key has this scope too."""
+        if scope not in self.scope.scopes:
+            raise Problem("scope-missing", f"This needs a key with the scope `{scope}`.")
+
+    def if_match(self) -> int | None:
+        """The head that `If-Match` expects; None: any."""
+        return headers.expected_head(self.request)
+
     def expected_head(self) -> int | None:
-        """What `If-Match` and `expected_head` say together."""
-        in_body = self.body.get("expected_head") if isinstance(self.body, dict) else None
+        """What `If-Match` and the body's `expected_head` say together."""
+        in_body = self.body.get("expected_head")
         return headers.expected_head(self.request, None if in_body is None else int(in_body))
 
 
-Handler = Callable[[Exchange], Awaitable[Response]]
+ASGIAnswer = Response | Streamed
+Handler = Callable[[Exchange], Awaitable[ASGIAnswer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +116,18 @@ def refusal(request: Request, error: LedgerError | Problem) -> Response:
     return problem_answer(*problems.of_error(error, instance, request_id))
 
 
-def endpoint(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
+def endpoint(operation: Operation) -> Callable[[Request], Awaitable[ASGIAnswer]]:
     """The function that serves an operation: admitted, read, checked, handled, and its failures turned into problems."""
     checker = None if operation.body is None else Checker(operation.body)
 
-    async def serve(request: Request) -> Response:
+    async def serve(request: Request) -> ASGIAnswer:
         request.scope["context_ledger.operation"] = operation
         try:
             app = request.app
             scope = await app.state.access.admit(request, operation.scope)
             query = read_query(request.query_params, operation.query)
             raw, body = await _body(request, operation, checker)
-            return await operation.handler(Exchange(request, scope.tenant, app.state.services, app.state.settings, query, body, raw))
+            return await operation.handler(Exchange(request, scope, app.state.services, app.state.settings, query, body, raw))
         except (LedgerError, Problem) as error:
             return refusal(request, error)
 

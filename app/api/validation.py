@@ -14,7 +14,7 @@ class Checker:
     """One schema, compiled at start. A valid document costs the fast check alone."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._fast: Callable[[Any], Any] = fastjsonschema.compile(dict(schema), use_default=False, use_formats=False, detailed_exceptions=False)
+        self._fast: Callable[[Any], Any] = fastjsonschema.compile(dict(schema), use_default=False, use_formats=False)
         self._full = Draft202012Validator(dict(schema))
 
     def check(self, document: Any) -> None:

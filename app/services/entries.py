@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from app.config.limits import ATTRIBUTES_BYTES_MAX
+from app.config.limits import APPEND_TRIES_MAX, ATTRIBUTES_BYTES_MAX
 from app.entries import lossless
-from app.entries.errors import Fault, Invalid, NotFound
+from app.entries.errors import Fault, HeadMismatch, Invalid, NotFound
 from app.entries.ids import SESSION, parse_id
 from app.entries.messages import Answer, Body, Message, Status, ToolResult, encode
 from app.entries.parts import Blob, Media, Part, Reasoning, ToolCall
@@ -18,7 +18,7 @@ from app.services.turns.inputs import IdempotencyKey, Said, read_parts
 from app.services.write import Draft, Writer
 from app.storage.rows import EntryFilter
 from app.storage.store import Store
-from app.storage.types import Append, committed
+from app.storage.types import Append, Appended, committed
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +59,31 @@ class Entries:
         drafts = [read_draft(item, f"/entries/{at}") for at, item in enumerate(posted)]
         drafts = await self._known_media(tenant, session, drafts)
         entries, blobs = await self._writer.prepare(drafts)
-        append = Append(
-            entries=entries,
-            blobs=blobs,
-            expected_head=expected_head,
-            refuse_pending=True,
-            idempotency=remembered(key, 201, session=session),
-        )
-        done = await self._store.ledger.append(tenant, session, append)
-        if done.replayed:
-            chosen = EntryFilter(line=None, after_seq=done.first_seq - 1, at_seq=done.last_seq)
-            kept = await self._store.ledger.entries(tenant, session, chosen, len(entries))
-            return AppendedEntries(await self._transcripts.rendered(tenant, session, kept), done.last_seq, True)
-        whole = [encode(draft.body) if isinstance(draft.body, Body) and entry.blobs else None for draft, entry in zip(drafts, entries, strict=True)]
+        done = await self._append(tenant, session, Append(entries=entries, blobs=blobs, expected_head=expected_head, refuse_pending=True), key)
+        if done.stored is not None:
+            first, last = lossless.read(done.stored.body or "[1, 0]")
+            kept = await self._store.ledger.entries(tenant, session, EntryFilter(line=None, after_seq=first - 1, at_seq=last), len(entries))
+            return AppendedEntries(await self._transcripts.rendered(tenant, session, kept), last, True)
+        whole = [None if isinstance(draft.body, str) or not entry.blobs else encode(draft.body) for draft, entry in zip(drafts, entries, strict=True)]
         texts = [entry_json(entry, body) for entry, body in zip(committed(entries, done), whole, strict=True)]
         return AppendedEntries(texts, done.last_seq, False)
+
+    async def _append(self, tenant: UUID, session: UUID, append: Append, key: IdempotencyKey | None) -> Appended:
+        """The append. Under a key the seqs are part of the kept answer, so the head that they follow from is read and expected."""
+        if key is None:
+            return await self._store.ledger.append(tenant, session, append)
+        asked = append.expected_head
+        for left in reversed(range(APPEND_TRIES_MAX)):
+            row = None if asked is not None else await self._store.sessions.get(tenant, session)
+            head = asked if asked is not None else (0 if row is None else row.head_seq)
+            body = lossless.dumps([head + 1, head + len(append.entries)])
+            kept = remembered(key, 201, body, session)
+            try:
+                return await self._store.ledger.append(tenant, session, replace(append, expected_head=head, idempotency=kept))
+            except HeadMismatch:
+                if asked is not None or not left:
+                    raise
+        raise AssertionError("the last try returns or raises")
 
     async def _known_media(self, tenant: UUID, session: UUID, drafts: list[Draft]) -> list[Draft]:
         """The drafts with type and size of each blob that they only name. Raises `Invalid` for one that the session does not hold."""

@@ -42,13 +42,13 @@ def schema_faults(validator: Draft202012Validator, document: Any) -> list[Fault]
 
 
 def _faults(error: ValidationError) -> Iterator[Fault]:
-    at = list(error.absolute_path)
+    at, value = list(error.absolute_path), _value(error)
     keyword = str(error.validator)
     if keyword in ("anyOf", "oneOf"):
         yield from _branch_faults(error, at)
     elif keyword == "required":
         instance = error.instance if isinstance(error.instance, dict) else {}
-        for name in error.validator_value:
+        for name in value:
             if name not in instance:
                 yield Fault(pointer([*at, name]), "missing", "This is required.")
     elif keyword == "additionalProperties" and isinstance(error.instance, dict):
@@ -58,12 +58,11 @@ def _faults(error: ValidationError) -> Iterator[Fault]:
 
 
 def _unknown(error: ValidationError, at: list[Any]) -> Iterator[Fault]:
-    known = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
-    later = error.schema.get("x-later", ()) if isinstance(error.schema, Mapping) else ()
-    for name in error.instance:
-        if name in later:
+    schema, instance = _schema(error), dict(error.instance) if isinstance(error.instance, dict) else {}
+    for name in instance:
+        if name in schema.get("x-later", ()):
             yield Fault(pointer([*at, name]), "not-yet-supported", "The contract names this field, but this version does not have it yet.")
-        elif name not in known:
+        elif name not in schema.get("properties", {}):
             yield Fault(pointer([*at, name]), "unknown-field", "There is no such field.")
 
 
@@ -83,7 +82,7 @@ def _branch_faults(error: ValidationError, at: list[Any]) -> Iterator[Fault]:
         allowed = dict.fromkeys(str(one.validator_value) for one in marks)
         yield Fault(pointer(list(marks[0].absolute_path)), "not-allowed", f"This must be one of {', '.join(allowed)}.")
         return
-    shared = [fault for fault in map(list, map(_all_faults, meant))]
+    shared = [list(_all_faults(inner)) for inner in meant]
     common = [fault for fault in shared[0] if all(fault in other for other in shared)] if shared else []
     yield from common or [Fault(pointer(at), "no-such-form", "This fits none of the forms that are allowed here.")]
 
@@ -103,15 +102,24 @@ def _wrong_mark(error: ValidationError) -> bool:
     return len(error.relative_path) <= 1 and error.validator == "const"
 
 
+def _schema(error: ValidationError) -> Mapping[str, Any]:
+    """The schema that the broken keyword stands in."""
+    return error.schema if isinstance(error.schema, Mapping) else {}
+
+
+def _value(error: ValidationError) -> Any:
+    """What the broken keyword says in the schema."""
+    return error.validator_value
+
+
 def _sentence(keyword: str, error: ValidationError) -> tuple[str, str]:
-    value = error.validator_value
+    value = _value(error)
     match keyword:
         case "type":
             wanted = [value] if isinstance(value, str) else value
             return "wrong-type", f"This must be {' or '.join(_TYPES[name] for name in wanted)}."
         case "enum":
-            later = error.schema.get("x-later", ()) if isinstance(error.schema, Mapping) else ()
-            if isinstance(error.instance, str) and error.instance in later:
+            if isinstance(error.instance, str) and error.instance in _schema(error).get("x-later", ()):
                 return "not-yet-supported", "The contract names this value, but this version does not have it yet."
             return "not-allowed", f"This must be one of {', '.join('null' if name is None else str(name) for name in value)}."
         case "const":

@@ -51,7 +51,7 @@ class SessionChanges:
 
         What is decided from the row expects its head, and is decided again where the head moved meanwhile.
         """
-        for _ in range(APPEND_TRIES_MAX):
+        for left in reversed(range(APPEND_TRIES_MAX)):
             row = await self._sessions.find(tenant, session_id)
             _check_expected(row, change)
             entries, patch = await self._decide(tenant, row, change)
@@ -62,11 +62,11 @@ class SessionChanges:
             try:
                 await self._store.ledger.append(tenant, row.session_id, append)
             except HeadMismatch:
-                if change.expected_head is not None:
+                if change.expected_head is not None or not left:
                     raise
                 continue
             return await self._sessions.row(tenant, row.session_id)
-        raise HeadMismatch(row.head_seq)
+        raise AssertionError("the last try returns or raises")
 
     async def _decide(self, tenant: UUID, row: SessionRow, change: Change) -> tuple[list[NewEntry], SessionPatch | None]:
         entries: list[NewEntry] = []
@@ -117,7 +117,7 @@ class SessionChanges:
 
         Raises `NotFound`, `HeadMismatch`, and `SessionBusy` or `PendingAction` also for a turn that is not settled.
         """
-        for _ in range(APPEND_TRIES_MAX):
+        for left in reversed(range(APPEND_TRIES_MAX)):
             row = await self._sessions.find(tenant, session_id)
             if expected_head is not None and expected_head != row.head_seq:
                 raise HeadMismatch(row.head_seq)
@@ -138,11 +138,11 @@ class SessionChanges:
             try:
                 await self._store.ledger.append(tenant, row.session_id, append)
             except HeadMismatch:
-                if expected_head is not None:
+                if expected_head is not None or not left:
                     raise
                 continue
             return await self._sessions.row(tenant, row.session_id)
-        raise HeadMismatch(row.head_seq)
+        raise AssertionError("the last try returns or raises")
 
     async def _refuse_unsettled(self, tenant: UUID, row: SessionRow) -> NoReturn:
         """Says why a turn that is not settled cannot be the last one: the session is busy or pending with it."""

@@ -40,7 +40,7 @@ class States:
         Concurrent patches each see the other's result: the append expects the head that was merged with, and is tried again
         where only the head moved. A patch that changes nothing appends nothing. Raises `NotFound`, `Invalid`, `HeadMismatch`.
         """
-        for _ in range(APPEND_TRIES_MAX):
+        for left in reversed(range(APPEND_TRIES_MAX)):
             row = await self._row(tenant, session_id)
             if expected_head is not None and row.head_seq != expected_head:
                 raise HeadMismatch(row.head_seq)
@@ -51,15 +51,13 @@ class States:
                 return state_json(row, row.head_seq, seq, state)
             entry = NewEntry(StateChanged.kind, StateChanged(merged).encode())
             try:
-                done = await self._store.ledger.append(
-                    tenant, row.session_id, Append(entries=(entry,), beside=True, expected_head=row.head_seq)
-                )
+                done = await self._store.ledger.append(tenant, row.session_id, Append(entries=(entry,), beside=True, expected_head=row.head_seq))
             except HeadMismatch:
-                if expected_head is not None:
+                if expected_head is not None or not left:
                     raise
                 continue
             return state_json(row, done.last_seq, done.last_seq, merged)
-        raise HeadMismatch(row.head_seq)
+        raise AssertionError("the last try returns or raises")
 
     async def _row(self, tenant: UUID, session_id: str) -> SessionRow:
         session = parse_id(SESSION, session_id)

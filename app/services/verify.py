@@ -33,5 +33,7 @@ class Verifier:
             "ok": not verified.problems,
             "entries": verified.entries,
             "head_digest": "sha256:" + verified.head_digest.hex(),
-            "problems": [{"seq": one.seq, "code": one.what, "detail": _SENTENCES.get(one.what, "The chain is broken here.")} for one in verified.problems],
+            "problems": [
+                {"seq": one.seq, "code": one.what, "detail": _SENTENCES.get(one.what, "The chain is broken here.")} for one in verified.problems
+            ],
         }

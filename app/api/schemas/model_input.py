@@ -78,7 +78,7 @@ MANIFEST = {
 _FIGURES = ("context_window", "output_reserve", "safety", "input_limit", "system", "tools", "messages", "overhead", "total", "trigger")
 BUDGET = answer(
     {
-        **{name: COUNT for name in _FIGURES},
+        **dict.fromkeys(_FIGURES, COUNT),
         "remaining": integer(),
         "verdict": one_of("fits", "prune", "compact", "over"),
         "method": one_of("exact", "tokenizer", "heuristic"),

@@ -19,5 +19,7 @@ PROBLEM = obj(
 )
 
 LIVENESS = answer({"status": {"const": "ok"}, "auth": one_of("local", "keys")})
-READINESS = answer({"status": one_of("ready", "unready"), "auth": one_of("local", "keys"), "checks": {"type": "object", "additionalProperties": BOOL}})
+READINESS = answer(
+    {"status": one_of("ready", "unready"), "auth": one_of("local", "keys"), "checks": {"type": "object", "additionalProperties": BOOL}}
+)
 PROBLEM_PAGE = answer({"type": text(), "code": text(), "status": COUNT, "title": text(), "meaning": text()})

@@ -1,5 +1,6 @@
 """Sessions, their state and line, and verification."""
 
+from app.api.schemas.agents import MODEL
 from app.api.schemas.basics import (
     AGENT_NAME,
     BOOL,
@@ -22,10 +23,9 @@ from app.api.schemas.basics import (
     ref,
     text,
 )
-from app.api.schemas.agents import MODEL
 
 _TITLE = column(500)
-_STATE = {"type": "object", "description": "State by scope: `{\"session\": {…}}`."}
+_STATE = {"type": "object", "description": 'State by scope: `{"session": {…}}`.'}
 
 CREATE = obj(
     {

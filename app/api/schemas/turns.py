@@ -4,7 +4,6 @@ from app.api.schemas.agents import PARAMS
 from app.api.schemas.basics import (
     BOOL,
     CALL_ID,
-    COUNT,
     OBJECT,
     SEQ,
     SESSION_ID,
@@ -28,7 +27,7 @@ _EXTRA_MESSAGES = arr(EXTRA_MESSAGE, most=limits.ENTRIES_PER_APPEND_MAX - 8)
 OVERRIDES = obj(
     {
         "model": obj({"upstream": text(128, 1), "name": text(255, 1), "params": PARAMS}),
-        "tool_choice": one_of("auto", "required", "none"),
+        "tool_choice": text(64, 1),
         "masked_tools": arr(text(64, 1), most=128),
     }
 )
@@ -57,7 +56,7 @@ POST_TURN = obj(
     later=("skills",),
 )
 
-AGAIN = obj(_FLAGS)
+AGAIN = obj({"background": BOOL}, description="The turn is run again with the flags that it was posted with.")
 
 TOOL_RESULTS = obj(
     {
@@ -67,9 +66,7 @@ TOOL_RESULTS = obj(
             most=limits.ENTRIES_PER_APPEND_MAX // 2,
         ),
         "extra_messages": arr(EXTRA_MESSAGE, most=limits.ENTRIES_PER_APPEND_MAX // 2 - 8),
-        "on_disconnect": one_of("continue", "cancel"),
         "background": BOOL,
-        "expected_head": SEQ,
     },
     ["results"],
 )
@@ -120,4 +117,3 @@ STOPPED = answer({"object": {"const": "stop"}, "session_id": SESSION_ID, "turn":
 EVENTS_DESCRIPTION = (
     "Frames of `id` (an integer that rises within the turn), `event` and one-line JSON `data` whose `type` is the event's name; a comment every 15 s."
 )
-ATTRIBUTES = OBJECT

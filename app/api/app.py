@@ -1,0 +1,75 @@
+"""The HTTP application: the table of operations on a router, behind the edge."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from app.api import openapi
+from app.api.access import Access
+from app.api.edge import Edge
+from app.api.problems import Problem
+from app.api.routes import agents, model_input, operations, raw, sessions, turns
+from app.api.routing import Operation, endpoint, refusal
+from app.api.services import Services
+from app.config.settings import Settings
+
+OPERATIONS: tuple[Operation, ...] = (
+    *agents.OPERATIONS,
+    *sessions.OPERATIONS,
+    *raw.OPERATIONS,
+    *turns.OPERATIONS,
+    *model_input.OPERATIONS,
+    *operations.OPERATIONS,
+)
+
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+def build_api(services: Services | None, settings: Settings, lifespan: Lifespan | None = None) -> FastAPI:
+    """The application. `services` None: the lifespan sets `app.state.services` once they are open; until then answers are 503."""
+    app = FastAPI(title="Context Ledger", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app.state.services = services
+    app.state.settings = settings
+    app.state.access = Access(settings)
+    app.state.openapi_bytes = openapi.rendered(OPERATIONS)
+    document = openapi.document(OPERATIONS)
+
+    def described() -> dict[str, Any]:
+        return document
+
+    app.openapi = described  # type: ignore[method-assign]  # FastAPI documents this assignment as the way to give another document
+    app.router.redirect_slashes = False
+    app.router.routes.extend(Route(one.path, endpoint(one), methods=[one.method], name=one.name) for one in _by_path())
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_middleware(Edge, settings=settings)
+    return app
+
+
+def _by_path() -> list[Operation]:
+    """Fixed paths before those with parameters, so that no name hides a route."""
+    return sorted(OPERATIONS, key=lambda one: one.path.count("{"))
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """What the router itself refuses: an unknown path, or a method that a path does not have."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    if status == 405:
+        return refusal(request, Problem("method-not-allowed", headers={"allow": _allowed(request)}))
+    return refusal(request, Problem("not-found"))
+
+
+def _allowed(request: Request) -> str:
+    """Every method of the path that was asked for; the router knows only those of the first route that it met."""
+    found = {
+        method
+        for route in request.app.router.routes
+        if isinstance(route, Route) and route.path_regex.match(request.scope["path"]) is not None
+        for method in route.methods or ()
+    }
+    return ", ".join(sorted(found))

@@ -1,0 +1,182 @@
+"""What the model sees: the next input and what-ifs, the last dispatched map, calls and their inputs derived again, validation."""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.responses import Response
+
+from app.api.answers import etagged, json_answer, listed, text_answer, unchanged
+from app.api.documented import PAGE, ok, plain
+from app.api.headers import not_modified
+from app.api.problems import Problem
+from app.api.routing import Exchange, Operation
+from app.api.schemas.basics import SEQ, Schema, column, integer, one_of
+from app.api.schemas.model_input import VALIDATE, WHAT_IF
+from app.config.limits import LIST_LIMIT_DEFAULT
+from app.config.upstreams import DIALECTS
+from app.entries import lossless
+from app.formats.registry import FORMATS
+from app.services.input_queries import SECTIONS, InputQuery, WhatIf
+
+Make = Callable[[], Awaitable[str]]
+
+QUERY: dict[str, Schema] = {
+    "upstream": column(128, 1),
+    "dialect": column(64, 1),
+    "model": column(255, 1),
+    "agent_revision": integer(1, 2**31 - 1),
+    "at_seq": SEQ,
+    "checkpoint": one_of("latest", "none"),
+    "include": {"type": "array", "items": one_of(*SECTIONS)},
+}
+
+
+def _query(exchange: Exchange) -> InputQuery:
+    return InputQuery(**{"include": SECTIONS, **exchange.query})
+
+
+async def get_model_input(exchange: Exchange) -> Response:
+    """The ETag is known without compiling, so that a client that is up to date costs no compile."""
+    inputs, session_id, query = exchange.services.inputs, exchange.path("session_id"), _query(exchange)
+    tag = await inputs.etag(exchange.tenant, session_id, query)
+    if not_modified(exchange.request, tag):
+        return unchanged(tag)
+    return etagged(await inputs.model_input(exchange.tenant, session_id, query, None), tag)
+
+
+async def post_model_input(exchange: Exchange) -> Response:
+    body, session_id = exchange.body, exchange.path("session_id")
+    what_if = WhatIf(body.get("input"), body.get("overrides"), body.get("context"), body.get("state"))
+
+    async def make() -> str:
+        return lossless.dumps(await exchange.services.inputs.model_input(exchange.tenant, session_id, _query(exchange), what_if))
+
+    return await _once(exchange, make)
+
+
+async def get_source_map(exchange: Exchange) -> Response:
+    return json_answer(await exchange.services.inputs.source_map(exchange.tenant, exchange.path("session_id")))
+
+
+async def list_calls(exchange: Exchange) -> Response:
+    query = exchange.query
+    page = await exchange.services.inputs.calls(
+        exchange.tenant, exchange.path("session_id"), query.get("turn"), query.get("after"), query.get("limit", LIST_LIMIT_DEFAULT)
+    )
+    return json_answer(listed(page.data, page.next is not None, page.next))
+
+
+async def get_call(exchange: Exchange) -> Response:
+    return json_answer(await exchange.services.inputs.call(exchange.tenant, exchange.path("session_id"), exchange.path("call_id")))
+
+
+async def get_call_input(exchange: Exchange) -> Response:
+    return json_answer(await exchange.services.inputs.call_input(exchange.tenant, exchange.path("session_id"), exchange.path("call_id")))
+
+
+async def validate_body(exchange: Exchange) -> Response:
+    dialect = exchange.path("dialect")
+    if dialect not in FORMATS:
+        raise Problem("not-yet-supported" if dialect in DIALECTS else "not-found", None)
+
+    async def make() -> str:
+        found = FORMATS[dialect].validate(exchange.body)
+        violations = [{"pointer": one.pointer, "code": one.code, "detail": one.detail} for one in found]
+        return lossless.dumps({"object": "validation", "dialect": dialect, "valid": not violations, "violations": violations})
+
+    return await _once(exchange, make)
+
+
+async def _once(exchange: Exchange, make: Make) -> Response:
+    """The answer of a POST that writes nothing; under a known key, the first one again."""
+    text, replayed = await exchange.services.replays.once(exchange.tenant, exchange.key, make)
+    return text_answer(text, headers={"idempotent-replayed": "true"} if replayed else {})
+
+
+READ, TAG = "model-input:read", "model input"
+_SESSION = "/sessions/{session_id}"
+
+OPERATIONS = (
+    Operation(
+        "GET",
+        f"{_SESSION}/model-input",
+        "get_model_input",
+        TAG,
+        "What the next call would send, and why.",
+        get_model_input,
+        {200: ok("ModelInput", "The input.", ("ETag",)), 304: plain("Not changed.")},
+        READ,
+        QUERY,
+        errors=(404, 409),
+        conditional=True,
+    ),
+    Operation(
+        "POST",
+        f"{_SESSION}/model-input",
+        "post_model_input",
+        TAG,
+        "A what-if; writes nothing.",
+        post_model_input,
+        {200: ok("ModelInput", "The input.", ("Idempotent-Replayed",))},
+        READ,
+        QUERY,
+        body=WHAT_IF,
+        errors=(404, 409),
+    ),
+    Operation(
+        "GET",
+        f"{_SESSION}/source-map",
+        "get_source_map",
+        TAG,
+        "Metadata of the latest dispatched main call.",
+        get_source_map,
+        {200: ok("SourceMap", "The map.")},
+        READ,
+        errors=(404, 409),
+    ),
+    Operation(
+        "GET",
+        f"{_SESSION}/calls",
+        "list_calls",
+        TAG,
+        "Model calls, ascending.",
+        list_calls,
+        {200: ok("CallList", "A page.")},
+        READ,
+        {**PAGE, "turn": column(64, 1)},
+        errors=(404,),
+    ),
+    Operation(
+        "GET",
+        f"{_SESSION}/calls/{{call_id}}",
+        "get_call",
+        TAG,
+        "One call, with its manifest and source map.",
+        get_call,
+        {200: ok("ModelCall", "The call.")},
+        READ,
+        errors=(404, 409),
+    ),
+    Operation(
+        "GET",
+        f"{_SESSION}/calls/{{call_id}}/model-input",
+        "get_call_input",
+        TAG,
+        "That call's input derived again and compared; no provider is contacted.",
+        get_call_input,
+        {200: ok("ModelInput", "The input, with `verified`.")},
+        READ,
+        errors=(404, 409),
+    ),
+    Operation(
+        "POST",
+        "/validate/{dialect}",
+        "validate_body",
+        TAG,
+        "Any request body against a dialect's rules.",
+        validate_body,
+        {200: ok("Validation", "All violations, with pointers.", ("Idempotent-Replayed",))},
+        READ,
+        body=VALIDATE,
+        errors=(404,),
+    ),
+)

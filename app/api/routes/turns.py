@@ -1,0 +1,280 @@
+"""Turns: posted, followed, continued, ended. A handler waits for acceptance alone; every conflict is an answer before a stream begins."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from app.api.answers import JSON, SSE, json_answer, listed
+from app.api.documented import ok, plain, turn_or_events
+from app.api.headers import last_event_id, negotiate
+from app.api.routing import Answer, ASGIAnswer, Exchange, Operation
+from app.api.schemas.basics import LIMIT, SEQ, integer
+from app.api.schemas.turns import AGAIN, EVENTS_DESCRIPTION, NOTHING, POST_TURN, TOOL_RESULTS
+from app.api.streaming import HEARTBEAT, OPENING, SSE_HEADERS, Streamed, gone
+from app.config.limits import LIST_LIMIT_DEFAULT
+from app.entries.errors import Fault, Invalid
+from app.formats.framing.sse import frame
+from app.services.entries import attributes_text
+from app.services.streams import Event
+from app.services.turns.desk import Accepted
+from app.services.turns.inputs import ExtraMessage, Flags, TurnInput
+from app.services.turns.results import GivenResult
+
+FORMS = (JSON, SSE)
+
+
+def _flags(value: Mapping[str, Any]) -> Flags:
+    return Flags(value.get("persist", True), value.get("include_in_context", True), value.get("hidden", False))
+
+
+def _extra(values: Sequence[Mapping[str, Any]]) -> list[ExtraMessage]:
+    return [ExtraMessage(value["kind"], value["parts"], _flags(value)) for value in values]
+
+
+def turn_input(body: Mapping[str, Any], expected_head: int | None) -> TurnInput:
+    """The input that a validated body spells. Raises `Invalid` for flags that do not go together."""
+    flags, background = _flags(body), body.get("background", False)
+    if background and not flags.persist:
+        raise Invalid([Fault("/persist", "not-with-background", "An input that is not stored cannot run in the background.")])
+    return TurnInput(
+        input=body["input"],
+        follows=body.get("follows"),
+        attributes=attributes_text(body.get("attributes"), "/attributes"),
+        flags=flags,
+        extra_messages=_extra(body.get("extra_messages", ())),
+        overrides=body.get("overrides", {}),
+        on_disconnect=body.get("on_disconnect", "continue"),
+        on_busy=body.get("on_busy", "reject"),
+        on_pending=body.get("on_pending", "reject"),
+        background=background,
+        expected_head=expected_head,
+    )
+
+
+async def post_turn(exchange: Exchange) -> ASGIAnswer:
+    form = negotiate(exchange.request.headers.get("accept"), FORMS)
+    wanted = turn_input(exchange.body, exchange.expected_head())
+    accepted = await exchange.services.turns.accept(exchange.tenant, exchange.path("session_id"), wanted, exchange.key)
+    cancels = wanted.on_disconnect == "cancel" and not accepted.replayed
+    return await answered(exchange, accepted, form, background=wanted.background, cancels=cancels)
+
+
+async def retry_turn(exchange: Exchange) -> ASGIAnswer:
+    return await _repeated(exchange, sibling=False)
+
+
+async def regenerate_turn(exchange: Exchange) -> ASGIAnswer:
+    return await _repeated(exchange, sibling=True)
+
+
+async def _repeated(exchange: Exchange, *, sibling: bool) -> ASGIAnswer:
+    form = negotiate(exchange.request.headers.get("accept"), FORMS)
+    accepted = await exchange.services.turns.repeat(
+        exchange.tenant, exchange.path("session_id"), exchange.path("turn_id"), sibling=sibling, key=exchange.key
+    )
+    return await answered(exchange, accepted, form, background=exchange.body.get("background", False))
+
+
+async def post_tool_results(exchange: Exchange) -> ASGIAnswer:
+    form = negotiate(exchange.request.headers.get("accept"), FORMS)
+    body = exchange.body
+    results = [GivenResult(one["tool_call_id"], one["content"], one.get("is_error", False)) for one in body["results"]]
+    accepted = await exchange.services.turns.tool_results(
+        exchange.tenant,
+        exchange.path("session_id"),
+        exchange.path("turn_id"),
+        results,
+        _extra(body.get("extra_messages", ())),
+        exchange.key,
+    )
+    return await answered(exchange, accepted, form, background=body.get("background", False))
+
+
+async def answered(exchange: Exchange, accepted: Accepted, form: str, *, background: bool, cancels: bool = False) -> ASGIAnswer:
+    """The answer to an accepted request: 202 at once, the stream, or the Turn when it rests. `cancels`: a client that leaves ends the turn."""
+    turns = exchange.services.turns
+    url = f"/sessions/{accepted.session_id}/turns/{accepted.turn_id}"
+    headers = {"content-location": f"{url}/events"}
+    if accepted.replayed:
+        headers["idempotent-replayed"] = "true"
+
+    async def cancel() -> None:
+        await turns.cancel(exchange.tenant, accepted.session_id, accepted.turn_id, "disconnect")
+
+    left = cancel if cancels else None
+    if background:
+        view = await turns.view(exchange.tenant, accepted.session_id, accepted.turn_id)
+        return json_answer(view, 202, {**headers, "location": url})
+    if form == SSE:
+        events = await turns.events(exchange.tenant, accepted.session_id, accepted.turn_id, accepted.after)
+        return Streamed(_frames(events), {**SSE_HEADERS, **headers}, opening=OPENING, left=left)
+    settled = turns.settled(exchange.tenant, accepted.session_id, accepted.turn_id)
+    view = await _unless_gone(exchange, settled, left)
+    return json_answer(view, 200, {**headers, "location": url})
+
+
+async def _unless_gone(exchange: Exchange, settled: Awaitable[dict[str, Any]], left: Callable[[], Awaitable[None]] | None) -> dict[str, Any]:
+    """The Turn once it rests; a client that leaves before is noticed, and its turn cancelled where it asked for that."""
+    if left is None:
+        return await settled
+    waiting = asyncio.ensure_future(settled)
+    watching = asyncio.create_task(gone(exchange.request.receive))
+    try:
+        await asyncio.wait((waiting, watching), return_when=asyncio.FIRST_COMPLETED)
+        if not waiting.done():
+            await left()
+        return await waiting
+    finally:
+        watching.cancel()
+        waiting.cancel()
+
+
+async def _frames(events: AsyncIterator[Event | None] | None) -> AsyncIterator[bytes]:
+    if events is None:
+        return
+    async for event in events:
+        yield HEARTBEAT if event is None else frame(event.id, event.name, event.data)
+
+
+async def get_events(exchange: Exchange) -> ASGIAnswer:
+    negotiate(exchange.request.headers.get("accept"), (SSE,))
+    session_id, turn_id = exchange.path("session_id"), exchange.path("turn_id")
+    after = last_event_id(exchange.request, exchange.query.get("after")) or 0
+    events = await exchange.services.turns.events(exchange.tenant, session_id, turn_id, after)
+    if events is None:
+        return Response(status_code=204)
+    headers = {**SSE_HEADERS, "content-location": f"/sessions/{session_id}/turns/{turn_id}/events"}
+    return Streamed(_frames(events), headers, opening=OPENING)
+
+
+async def list_turns(exchange: Exchange) -> Response:
+    page = await exchange.services.turns.list(
+        exchange.tenant, exchange.path("session_id"), exchange.query.get("after", 0), exchange.query.get("limit", LIST_LIMIT_DEFAULT)
+    )
+    return json_answer(listed(page.data, page.next is not None, page.next))
+
+
+async def get_turn(exchange: Exchange) -> Response:
+    return json_answer(await exchange.services.turns.view(exchange.tenant, exchange.path("session_id"), exchange.path("turn_id")))
+
+
+async def cancel_turn(exchange: Exchange) -> Response:
+    view = await exchange.services.turns.cancel(exchange.tenant, exchange.path("session_id"), exchange.path("turn_id"))
+    return json_answer(view)
+
+
+async def stop_session(exchange: Exchange) -> Response:
+    session_id = exchange.path("session_id")
+    view = await exchange.services.turns.stop(exchange.tenant, session_id)
+    return json_answer({"object": "stop", "session_id": session_id, "turn": view})
+
+
+READ, WRITE, TAG = "sessions:read", "sessions:write", "turns"
+_TURN = "/sessions/{session_id}/turns/{turn_id}"
+_RUN = {200: turn_or_events("The turn, when it settles or waits."), 202: ok("Turn", "Accepted; it runs in the background.", ("Content-Location",))}
+
+OPERATIONS = (
+    Operation(
+        "POST",
+        "/sessions/{session_id}/turns",
+        "post_turn",
+        TAG,
+        "Post an input and run the turn.",
+        post_turn,
+        _RUN,
+        WRITE,
+        body=POST_TURN,
+        errors=(404, 406, 409, 412),
+        negotiates=True,
+    ),
+    Operation(
+        "GET",
+        "/sessions/{session_id}/turns",
+        "list_turns",
+        TAG,
+        "Turns, ascending.",
+        list_turns,
+        {200: ok("TurnList", "A page.")},
+        READ,
+        {"limit": LIMIT, "after": integer(0, 2**62)},
+        errors=(404,),
+    ),
+    Operation("GET", _TURN, "get_turn", TAG, "One turn.", get_turn, {200: ok("Turn", "The turn.")}, READ, errors=(404,)),
+    Operation(
+        "GET",
+        f"{_TURN}/events",
+        "get_events",
+        TAG,
+        "The turn's events, from the first or after a cursor, on any replica.",
+        get_events,
+        {
+            200: Answer("Events.", {SSE: {"type": "string", "description": EVENTS_DESCRIPTION}}),
+            204: plain("The cursor is at the end of a settled turn."),
+        },
+        READ,
+        {"after": SEQ},
+        errors=(404, 406, 410),
+        negotiates=True,
+    ),
+    Operation(
+        "POST",
+        f"{_TURN}/tool-results",
+        "post_tool_results",
+        TAG,
+        "Results of the calls that the turn waits for.",
+        post_tool_results,
+        _RUN,
+        WRITE,
+        body=TOOL_RESULTS,
+        errors=(404, 406, 409),
+        negotiates=True,
+    ),
+    Operation(
+        "POST",
+        f"{_TURN}/cancel",
+        "cancel_turn",
+        TAG,
+        "End a turn; the partial answer is kept and marked.",
+        cancel_turn,
+        {200: ok("Turn", "The turn.")},
+        WRITE,
+        body=NOTHING,
+        body_needed=False,
+        errors=(404, 409),
+    ),
+    Operation(
+        "POST",
+        "/sessions/{session_id}/stop",
+        "stop_session",
+        TAG,
+        "End whatever runs or waits in the session.",
+        stop_session,
+        {200: ok("Stopped", "The turn that was ended, or null.")},
+        WRITE,
+        body=NOTHING,
+        body_needed=False,
+        errors=(404, 409),
+    ),
+    *(
+        Operation(
+            "POST",
+            f"{_TURN}/{verb}",
+            f"{verb}_turn",
+            TAG,
+            summary,
+            handler,
+            _RUN,
+            WRITE,
+            body=AGAIN,
+            body_needed=False,
+            errors=(404, 406, 409),
+            negotiates=True,
+        )
+        for verb, summary, handler in (
+            ("retry", "Run the last turn again, when it failed or was stopped.", retry_turn),
+            ("regenerate", "Another answer to a settled turn's input, on a new line.", regenerate_turn),
+        )
+    ),
+)
