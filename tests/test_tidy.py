@@ -130,10 +130,10 @@ def test_nothing_is_a_stub():
         allowed = {id(each) for node in protocols for each in functions(node)}
         for node in functions(tree):
             body = node.body[1:] if ast.get_docstring(node) else node.body
-            empty = all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) and each.value.value is ... for each in body)
+            empty = bool(body) and all(isinstance(each, ast.Pass) or ast.unparse(each) == "..." for each in body)
             declared = any(ast.unparse(each).endswith(("overload", "abstractmethod")) for each in node.decorator_list)
             raises = any(isinstance(each, ast.Raise) and "NotImplementedError" in ast.unparse(each) for each in ast.walk(node))
-            # A body that is a docstring alone, or nothing but `...`, promises what it does not do.
+            # A docstring alone is a function that does nothing on purpose, and says so.
             if (empty and id(node) not in allowed and not declared) or raises:
                 stubs.append(f"{path}:{node.lineno} {node.name}")
     assert not stubs
@@ -178,6 +178,8 @@ def imported_modules(path: Path, tree: ast.Module) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("app."):
             yield node.value.split(":")[0]  # named in a text, for a server or an importlib call
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"\w+\.py", node.value):
+            yield ".".join((*path.parent.parts, node.value.removesuffix(".py")))  # a neighbour that is started as a program
 
 
 def test_no_module_is_dead():
