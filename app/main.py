@@ -124,9 +124,9 @@ class House:
             sessions=sessions,
             changes=SessionChanges(store, sessions, revisions, targets),
             states=States(store, revisions),
-            entries=Entries(store, writer),
+            entries=Entries(store, writer, self._transcripts),
             transcripts=self._transcripts,
-            verifier=Verifier(store),
+            verifier=Verifier(store.ledger),
             keys=Keys(store.keys),
             replays=Replays(store.idempotency),
             turns=TurnService(desk, endings, self._transcripts),
@@ -137,9 +137,7 @@ class House:
 
     async def open(self) -> None:
         """Seeds the bootstrap key, and starts what runs beside the turns."""
-        bootstrap = self._settings.bootstrap_key
-        if bootstrap is not None:
-            await self.services.keys.seed(bootstrap.reveal())
+        await self.services.keys.seed(self._settings.bootstrap_key)
         self._tasks = self._keeper.start()
 
     async def drain(self) -> None:

@@ -32,6 +32,7 @@ from app.services.write import Draft, spoken
 from app.storage.types import CallWrite, SessionPatch
 from app.turn.moves import Call
 
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """What a call comes to: the drafts of its answer and its end, the change of its row, and events that come before theirs."""
@@ -197,10 +198,7 @@ class ModelCalls:
         )
         whole = status == "completed"
         calls = [part for part in answer.parts if isinstance(part, ToolCall)] if whole else []
-        events = [
-            _event("tool_call.completed", tool_call_id=call.tool_call_id, name=call.name, arguments=call.arguments) for call in calls
-        ]
-        return Ended(drafts, write, events)
+        return Ended(drafts, write, [_completed(call) for call in calls])
 
     def _usage(
         self, prepared: Prepared, answer: Answer, fold: AnswerFold, status: CallStatus
@@ -323,7 +321,12 @@ def _taken(prepared: Prepared) -> set[str]:
     }
 
 
-def _event(name: str, **data: Any) -> tuple[str, str]:
-    return name, lossless.dumps({"type": name, **data})
+def _event(event: str, **data: Any) -> tuple[str, str]:
+    return event, lossless.dumps({"type": event, **data})
+
+
+def _completed(call: ToolCall) -> tuple[str, str]:
+    data = {"type": "tool_call.completed", "tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments}
+    return "tool_call.completed", lossless.dumps(data)
 
 

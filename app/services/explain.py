@@ -22,6 +22,7 @@ from app.services.write import spoken
 from app.storage.rows import CallRow, SessionRow, TurnRow
 from app.storage.store import Store
 
+
 @dataclass(frozen=True, slots=True)
 class InputQuery:
     """The query of `GET …/model-input`, validated."""

@@ -11,7 +11,7 @@ from uuid import UUID
 from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX
 from app.context.budget import Budget, budget
 from app.context.compile import COMPILER_VERSION, Compiled, compile_context
-from app.context.sources import AgentRevision, Continuation, Ephemeral, Overrides, Sources, SourceMessage
+from app.context.sources import AgentRevision, Continuation, Ephemeral, Overrides, SourceMessage, Sources
 from app.entries import lossless
 from app.entries.errors import NotFound
 from app.entries.ids import SESSION, format_id

@@ -13,8 +13,8 @@ from app.entries import lossless
 from app.entries.errors import FenceLost, HeadMismatch, Unavailable
 from app.entries.messages import Entry, encode
 from app.entries.wire import entry_json
-from app.services.streams import Event, TurnKey, TurnStream
 from app.services.consequences import committed_events
+from app.services.streams import Event, TurnKey, TurnStream
 from app.services.write import Draft, Writer
 from app.storage.types import Append, CallWrite, SessionPatch, TurnWrite, committed
 from app.turn.policy import Policy, ToolPolicy

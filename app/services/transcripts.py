@@ -191,8 +191,7 @@ def _inlined(body: Body | None, texts: dict[str, tuple[str, bytes]]) -> str | No
     if body is None:
         return None
     parts = tuple(
-        part if isinstance(part, Media) or part.blob is None or part.blob.digest not in texts else loaded(part, texts)
-        for part in body.parts
+        part if isinstance(part, Media) or part.blob is None or part.blob.digest not in texts else loaded(part, texts) for part in body.parts
     )
     return encode(with_parts(body, parts))
 

@@ -70,7 +70,8 @@ class Writer:
 
     def _entry(self, draft: Draft, blobs: dict[str, NewBlob]) -> NewEntry:
         if isinstance(draft.body, str):
-            payload, named, tokens = draft.body, (), 0
+            payload, tokens = draft.body, 0
+            named: tuple[str, ...] = ()
         else:
             tokens = sum(self.count(text) for text in spoken(draft.body.parts))
             body, payload = _fitted(draft.body, blobs)

@@ -18,7 +18,7 @@ from app.services.minting import new_uuid
 from app.services.running import Facts, Options
 from app.services.streams import Event, TurnKey, encode_events
 from app.services.turns.desk import Accepted, Desk, remembered_turn
-from app.services.turns.endings import Endings, Room
+from app.services.turns.endings import REFUSING, Endings, Room
 from app.services.turns.inputs import Flags, IdempotencyKey, Said, TurnInput, read_parts
 from app.services.write import THIS_TURN, Draft, spoken
 from app.storage.rows import SessionRow, TurnRow
@@ -71,7 +71,7 @@ class Acceptance:
         self._desk = desk
         self._endings = endings
 
-    async def open(self, tenant: UUID, session_id: str, opening: Opening, key: IdempotencyKey | None, room: Room = Room()) -> Accepted:
+    async def open(self, tenant: UUID, session_id: str, opening: Opening, key: IdempotencyKey | None, room: Room = REFUSING) -> Accepted:
         """Accepts a turn and starts it. Raises what the contract's conflicts are, before anything was written."""
         desk = self._desk
         for _ in range(ACCEPT_TRIES_MAX):

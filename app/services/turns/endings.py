@@ -1,6 +1,7 @@
 """Ending turns from outside their loop: a cancel or a stop, a newer input, a waiting turn that is abandoned, a holder that is gone."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,6 +35,9 @@ class Room:
 
     on_busy: Literal["reject", "interrupt"] = "reject"
     on_pending: Literal["reject", "abandon"] = "reject"
+
+
+REFUSING = Room()
 
 
 @dataclass(slots=True)
@@ -102,10 +106,8 @@ class Endings:
         entry = NewEntry(StopRequested.kind, StopRequested(reason).encode(), row.number)
         current = await desk.store.sessions.get(tenant, session)
         if current is not None and current.running_turn == row.number and current.stop_requested_at is None:
-            try:
+            with contextlib.suppress(FenceLost):  # it came to rest meanwhile
                 await desk.store.ledger.append(tenant, session, Append(entries=(entry,), beside=True, stop_turn=row.number))
-            except FenceLost:
-                pass  # it came to rest meanwhile
         local = desk.running.get(key)
         if local is not None:
             local.stop.set()
@@ -133,7 +135,7 @@ class Endings:
                 return
             except (HeadMismatch, SessionBusy, ClaimExpired):
                 continue
-        raise HeadMismatch(current.head_seq)
+        raise SessionBusy
 
     async def recover(self, tenant: UUID, session: UUID, turn: int, fence: int) -> bool:
         """Settles a turn whose holder is gone, from its deltas, in the append that takes the claim. False where somebody else did."""

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
+from uuid import UUID
 
 from app.config.limits import PURGE_ROWS_MAX, RECOVERIES_PER_SWEEP_MAX
 from app.entries.errors import LedgerError
@@ -55,10 +56,10 @@ class Keeper:
         if held:
             self._hear(held, await self._desk.store.claims.watch(self._desk.holder, list(held)))
 
-    def _held(self) -> dict[tuple[object, int], Running]:
+    def _held(self) -> dict[tuple[UUID, int], Running]:
         return {(running.facts.key.session, running.fence): running for running in self._desk.running.values() if not running.lost}
 
-    def _hear(self, held: dict[tuple[object, int], Running], heard: Renewal) -> None:
+    def _hear(self, held: dict[tuple[UUID, int], Running], heard: Renewal) -> None:
         for claim, running in held.items():
             if claim in heard.stopped:
                 running.stop.set()

@@ -13,9 +13,9 @@ from app.entries.errors import FenceLost
 from app.entries.messages import Entry
 from app.entries.trace import CutReason, ModelCallFinished, TurnError, usage_to_json
 from app.services.calls import ModelCalls
-from app.services.streams import Streams
 from app.services.consequences import Consequences, follow, is_over, pending_json
 from app.services.running import Running
+from app.services.streams import Streams
 from app.services.turns.views import Views
 from app.services.write import Draft
 from app.storage.types import CallWrite, SessionPatch, TurnWrite
