@@ -1,13 +1,12 @@
-"""What the routes need of the services: the real ones, and protocols for what `main` puts together."""
+"""What the routes need of the services of one process."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
-from uuid import UUID
+from typing import Protocol
 
-from app.services.agents import Agents, Page
+from app.services.agents import Agents
 from app.services.entries import Entries
-from app.services.input_queries import InputQuery, WhatIf
+from app.services.explain import Explain
 from app.services.keys import Keys
 from app.services.replays import Replays
 from app.services.session_changes import SessionChanges
@@ -25,22 +24,6 @@ class Readiness(Protocol):
     async def checks(self) -> Mapping[str, bool]: ...
 
 
-class ModelInputs(Protocol):
-    """Documents of http-api 6. Ids are texts; those that do not parse or are unknown raise `NotFound`."""
-
-    async def etag(self, tenant: UUID, session_id: str, query: InputQuery) -> str: ...
-
-    async def model_input(self, tenant: UUID, session_id: str, query: InputQuery, what_if: WhatIf | None) -> dict[str, Any]: ...
-
-    async def source_map(self, tenant: UUID, session_id: str) -> dict[str, Any]: ...
-
-    async def calls(self, tenant: UUID, session_id: str, turn_id: str | None, after: str | None, limit: int) -> Page: ...
-
-    async def call(self, tenant: UUID, session_id: str, call_id: str) -> dict[str, Any]: ...
-
-    async def call_input(self, tenant: UUID, session_id: str, call_id: str) -> dict[str, Any]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Services:
     """The services of one process."""
@@ -55,6 +38,6 @@ class Services:
     keys: Keys
     replays: Replays
     turns: TurnService
-    inputs: ModelInputs
+    inputs: Explain
     readiness: Readiness
     metrics: Metrics | None = None

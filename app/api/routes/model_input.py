@@ -15,7 +15,8 @@ from app.config.limits import LIST_LIMIT_DEFAULT
 from app.config.upstreams import DIALECTS
 from app.entries import lossless
 from app.formats.registry import FORMATS
-from app.services.input_queries import SECTIONS, InputQuery, WhatIf
+from app.services.explain import InputQuery, WhatIf
+from app.services.input_views import EVERYTHING
 
 Make = Callable[[], Awaitable[str]]
 
@@ -26,18 +27,20 @@ QUERY: dict[str, Schema] = {
     "agent_revision": integer(1, 2**31 - 1),
     "at_seq": SEQ,
     "checkpoint": one_of("latest", "none"),
-    "include": {"type": "array", "items": one_of(*SECTIONS)},
+    "include": {"type": "array", "items": one_of(*sorted(EVERYTHING))},
 }
 
 
 def _query(exchange: Exchange) -> InputQuery:
-    return InputQuery(**{"include": SECTIONS, **exchange.query})
+    """The query; without checkpoints, `latest` and `none` are the same."""
+    given = {name: value for name, value in exchange.query.items() if name != "checkpoint"}
+    return InputQuery(**{**given, "include": frozenset(given.get("include", EVERYTHING))})
 
 
 async def get_model_input(exchange: Exchange) -> Response:
     """The ETag is known without compiling, so that a client that is up to date costs no compile."""
     inputs, session_id, query = exchange.services.inputs, exchange.path("session_id"), _query(exchange)
-    tag = await inputs.etag(exchange.tenant, session_id, query)
+    tag = f'"{await inputs.etag(exchange.tenant, session_id, query)}"'
     if not_modified(exchange.request, tag):
         return unchanged(tag)
     return etagged(await inputs.model_input(exchange.tenant, session_id, query, None), tag)
@@ -75,13 +78,11 @@ async def get_call_input(exchange: Exchange) -> Response:
 
 async def validate_body(exchange: Exchange) -> Response:
     dialect = exchange.path("dialect")
-    if dialect not in FORMATS:
-        raise Problem("not-yet-supported" if dialect in DIALECTS else "not-found", None)
+    if dialect in DIALECTS and dialect not in FORMATS:
+        raise Problem("not-yet-supported")
 
     async def make() -> str:
-        found = FORMATS[dialect].validate(exchange.body)
-        violations = [{"pointer": one.pointer, "code": one.code, "detail": one.detail} for one in found]
-        return lossless.dumps({"object": "validation", "dialect": dialect, "valid": not violations, "violations": violations})
+        return lossless.dumps(exchange.services.inputs.validate(dialect, exchange.body))
 
     return await _once(exchange, make)
 
