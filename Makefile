@@ -18,19 +18,22 @@ DEV := $(call stamp,dev,requirements-dev.lock pyproject.toml)
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
 
-$(BIN)/python:
+# A venv that was left half made, or whose Python is gone, is made anew.
+MADE := $(VENV)/.made
+$(shell test -x $(BIN)/python || rm -f $(MADE) $(VENV)/.installed-*)
+$(MADE):
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later with the module venv is needed; name one by make PYTHON=…" >&2; exit 1; }
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv --clear $(VENV) && touch $@
 
 # The development lock holds everything of the other one in the same versions; whoever has it needs no second run.
-$(RUN): | $(BIN)/python
+$(RUN): | $(MADE)
 	@if [ ! -e $(DEV) ]; then \
 		echo "installing what the service needs (once) …" >&2; \
 		$(PIP) install --require-hashes -r requirements.lock && \
 		$(PIP) install --no-index --no-deps --no-build-isolation -e .; fi
 	@rm -f $(VENV)/.installed-run-* && touch $@
 
-$(DEV): | $(BIN)/python
+$(DEV): | $(MADE)
 	@echo "installing what development needs (once) …" >&2
 	@$(PIP) install --require-hashes -r requirements-dev.lock
 	@$(PIP) install --no-index --no-deps --no-build-isolation -e .
@@ -38,7 +41,7 @@ $(DEV): | $(BIN)/python
 
 .PHONY: serve
 serve: $(RUN)  ## run the service; the first time it installs what it needs into .venv
-	@exec $(BIN)/context-ledger serve
+	@exec $(BIN)/python -m app.cli serve
 
 .PHONY: install
 install: $(DEV)  ## install what development needs into .venv
@@ -53,7 +56,7 @@ check: $(DEV)  ## style, types, layers, house rules, container files
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -q -n 0 tests/test_tidy.py tests/test_settings_table.py tests/test_requirements.py
+	@$(BIN)/python -m pytest -q -n 0 tests/test_tidy.py tests/test_settings_table.py tests/test_requirements.py tests/test_locks.py
 	@$(BIN)/hadolint --failure-threshold info Dockerfile
 	@$(BIN)/compose-lint check --fail-on low --strict-config --skip-suppressed --quiet docker-compose.yml
 

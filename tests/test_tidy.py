@@ -69,8 +69,8 @@ def test_files_are_short():
         for path, text in texts().items()
         if path.parts[0] in CODE and path.suffix in (".py", ".sql") and "golden" not in path.parts
     }
-    frozen = ("migrations", "versions")  # what has landed there is never edited again, whatever its length
-    assert not {str(path): lines for path, lines in counted.items() if lines > FILE_LINES_MAX and path.parts[:2] != frozen}
+    frozen = (("migrations", "versions"), ("migrations", "sql"))  # what has landed there is never edited again, whatever its length
+    assert not {str(path): lines for path, lines in counted.items() if lines > FILE_LINES_MAX and path.parts[:2] not in frozen}
 
 
 def test_functions_are_short():
@@ -130,7 +130,11 @@ def test_nothing_is_a_stub():
         allowed = {id(each) for node in protocols for each in functions(node)}
         for node in functions(tree):
             body = node.body[1:] if ast.get_docstring(node) else node.body
-            empty = bool(body) and all(isinstance(each, ast.Pass) or ast.unparse(each) == "..." for each in body)
+            empty = (
+                path.parts[0] in ("app", "migrations")
+                and bool(body)
+                and all(isinstance(each, ast.Pass) or ast.unparse(each) == "..." for each in body)
+            )
             declared = any(ast.unparse(each).endswith(("overload", "abstractmethod")) for each in node.decorator_list)
             raises = any(isinstance(each, ast.Raise) and "NotImplementedError" in ast.unparse(each) for each in ast.walk(node))
             # A docstring alone is a function that does nothing on purpose, and says so.
