@@ -140,7 +140,7 @@ bodies = st.one_of(
     st.tuples(st.just("assistant_message"), st.builds(Answer, answer_parts, statuses)),
     st.tuples(st.just("tool_result"), st.builds(ToolResult, call_ids, result_parts, st.none() | st.just("lookup"), st.booleans())),
 )
-flags = st.fixed_dictionaries(
+flags: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {
         "turn": st.none() | st.integers(1, 4),
         "include_in_context": st.sampled_from([True, True, True, False]),

@@ -106,7 +106,8 @@ def _context(check: Check, value: Any) -> None:
             check.fault(f"{pointer}/renderer", "missing", "This key is required.")
         else:
             check.fault(f"{pointer}/renderer", "unknown-renderer", "Built renderers are system and history.")
-        _renderer_id(check, spec.get("id", f"{name}-{position}"), f"{pointer}/id", ids)
+        if "id" in spec or name in ("system", "history"):
+            _renderer_id(check, spec.get("id", f"{name}-{position}"), f"{pointer}/id", ids)
 
 
 def _system(check: Check, spec: Mapping[str, Any], pointer: str) -> None:

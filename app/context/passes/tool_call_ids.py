@@ -11,19 +11,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from app.context.draft import Count, Draft, Item, NeutralMessage, Reason
+from app.entries.errors import LedgerError
 from app.entries.parts import ToolCall
 
 NAME = "tool_call_ids"
 
-_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_ALPHABETS = ("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "0123456789abcdefghijklmnopqrstuvwxyz", "0123456789")
 _LENGTHS = (24, 9)
 """Characters of a derived id: long enough never to meet another, and the nine that Mistral's servers ask for."""
 
-_TRIES_MAX = 10_000
+_TRIES_MAX = 1_000
 
 
-class CallIdRules(ValueError):
-    """No id can be derived under the target's rules; the operator's quirk `call_id_pattern` asks for something unusual."""
+class CallIdRules(LedgerError):
+    """No id can be derived under the target's rules: the operator's quirk `call_id_pattern` asks for something unusual."""
+
+    code = "call-id-rules"
 
 
 def run(draft: Draft, count: Count) -> None:
@@ -61,7 +64,7 @@ def _answer(
             continue
         new = next((found for found in _derived(item, position, old, fits, chars_max) if found not in taken), None)
         if new is None:
-            raise CallIdRules("no tool call id can be derived under the target's rules")
+            raise CallIdRules("No tool call id can be derived under the target's rules; look at its quirk `call_id_pattern`.")
         reason = Reason.TOOL_CALL_ID_REPEATED if old in taken else Reason.TOOL_CALL_ID_FITTED
         if reason not in reasons:
             reasons.append(reason)
@@ -88,16 +91,14 @@ def _result(draft: Draft, item: Item, message: NeutralMessage, renamed: dict[str
 
 
 def _derived(item: Item, position: int, old: str, fits: Callable[[str], object], chars_max: int) -> Iterator[str]:
+    """Candidates in an order that depends on the call's place in the ledger and its id alone."""
     source = item.source
     seq = 0 if source is None else source.entry.seq
     for attempt in range(_TRIES_MAX):
         seed = f"{seq}\n{position}\n{attempt}\n{old}".encode("utf-8", "surrogatepass")
         number = int.from_bytes(hashlib.sha256(seed).digest(), "big")
-        letters = "".join(_LETTERS[number // 62**place % 62] for place in range(max(_LENGTHS)))
-        for length in _LENGTHS:
-            candidate = letters[:length]
-            if length <= chars_max and fits(candidate):
-                yield candidate
-                break
-        else:
-            return
+        for alphabet in _ALPHABETS:
+            letters = "".join(alphabet[number // len(alphabet) ** place % len(alphabet)] for place in range(max(_LENGTHS)))
+            for length in _LENGTHS:
+                if length <= chars_max and fits(letters[:length]):
+                    yield letters[:length]

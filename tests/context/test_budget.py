@@ -1,0 +1,60 @@
+"""Vector 8 and its neighbours: the hard limit to the token."""
+
+import pytest
+
+from app.context.budget import Budget, budget
+from app.context.passes.measure import Measured
+from app.models.resolve import Limits, ModelChoice, resolve
+from tests.strategies import agent
+
+
+def budgeted(total: int, window: int = 32_000, output: int = 4_096, name: str = "gpt-4o", **params: int) -> Budget:
+    target = resolve(ModelChoice("openai", name, params), Limits(window, output, "explicit"), "openai-chat")
+    return budget(target, agent(), Measured(0, 0, total, 0))
+
+
+@pytest.mark.req("S0-31", "S3-07", "X-35", "T-06")
+def test_vector_8():
+    at_limit = budgeted(26_304)
+    assert (at_limit.output_reserve, at_limit.safety, at_limit.input_limit, at_limit.trigger) == (4_096, 1_600, 26_304, 23_674)
+    assert at_limit.verdict == "fits"
+    assert at_limit.fits
+    assert at_limit.remaining == 0
+    over = budgeted(26_305)
+    assert over.verdict == "over"
+    assert not over.fits
+    assert over.remaining == -1
+
+
+def test_the_contracts_example():
+    found = budgeted(0, 200_000, 8_192)
+    assert (found.output_reserve, found.safety, found.input_limit, found.trigger) == (8_192, 4_096, 187_712, 168_941)
+
+
+def test_what_the_call_asks_for_is_reserved_else_at_most_a_quarter():
+    assert budgeted(0, max_output_tokens=100).output_reserve == 100
+    assert budgeted(0, 1_000, 900).output_reserve == 250
+    assert budgeted(0, 1_001, 100).safety == 51
+    assert budgeted(0, 100, 10, max_output_tokens=500).input_limit == 0
+
+
+def test_an_estimate_is_compared_by_its_upper_edge():
+    exact = budgeted(100)
+    assert (exact.method, exact.error_band) == ("tokenizer", 0.0)
+    limit = budgeted(0, name="nobody-knows").input_limit
+    edge = int(limit / 1.1)
+    assert budgeted(edge, name="nobody-knows").verdict == "fits"
+    over = budgeted(edge + 1, name="nobody-knows")
+    assert (over.verdict, over.method, over.error_band) == ("over", "heuristic", 0.10)
+
+
+def test_fractions_are_taken_as_written():
+    """0.9 of 10 in floats rounds up to 10 in some spellings; of every limit it has to be the exact ceiling."""
+    for window in range(100, 3_000, 7):
+        found = budgeted(0, window, 10)
+        assert found.trigger == -(-found.input_limit * 9 // 10)
+
+
+def test_its_json_is_the_contracts():
+    keys = "context_window output_reserve safety input_limit system tools messages overhead total remaining trigger verdict method error_band"
+    assert list(budgeted(5).to_json()) == keys.split()
