@@ -1,0 +1,1 @@
+"""The edge over HTTP: discipline, routes, streams and the OpenAPI document."""

@@ -1,0 +1,1 @@
+"""Services on a real Postgres, without HTTP."""
