@@ -109,6 +109,8 @@ class CallNames:
         chosen = started.provider_id
         if not chosen or chosen in self.taken:
             chosen = f"call_{self.call_id.rpartition('_')[2]}_{started.part}"
+            while chosen in self.taken:  # a provider may have used the very same spelling
+                chosen += "x"
         self.taken.add(chosen)
         return ToolCallStarted(started.part, started.name, started.provider_id, chosen)
 

@@ -40,7 +40,9 @@ class LedgerError(Exception):
 class Invalid(LedgerError):
     code = "invalid-request"
 
-    def __init__(self, faults: list[Fault], detail: str = "The request does not fit the contract; `errors` says where.", code: str | None = None) -> None:
+    def __init__(
+        self, faults: list[Fault], detail: str = "The request does not fit the contract; `errors` says where.", code: str | None = None
+    ) -> None:
         super().__init__(detail, code)
         self.faults = faults
 

@@ -46,7 +46,8 @@ def _integer(text: str) -> int | Number:
 
 def _fraction(text: str) -> float | Number:
     value = float(text)
-    return value if repr(value) == text else Number(text)
+    # The fast writer spells exponents in its own way.
+    return value if repr(value) == text and "e" not in text else Number(text)
 
 
 def _constant(text: str) -> Any:

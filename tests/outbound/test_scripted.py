@@ -3,6 +3,7 @@
 import asyncio
 import time
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,20 +11,20 @@ from hypothesis import strategies as st
 
 from app.config.upstreams import Upstream
 from app.entries.answer import AnswerFold
-from app.entries.deltas import CallNames, TextDelta, ToolCallStarted, Usage
+from app.entries.deltas import CallNames, Finished, TextDelta, ToolCallStarted, Usage, UsageReport
 from app.entries.messages import Status
 from app.entries.parts import Reasoning, Text, ToolCall
 from app.models.resolve import ModelChoice
 from app.outbound.exchange import AttemptFailed, Deltas, Opened, Outgoing
 from app.outbound.outbound import Outbound
 from app.outbound.retry import Dispatch
-from app.outbound.scripted import ScriptError, Scripted, Step, account, deltas_of, read_script
+from app.outbound.scripted import Scripted, ScriptError, Step, account, deltas_of, read_script
 from tests.outbound.kit import CHAT, Naps, text
 
 SCRIPTED = Upstream("scripted", "openai-chat")
 
 
-async def play(script, ordinal=0, body=b"{}", naps=None, purpose="main", retries_max=2):
+async def play(script: Any, ordinal=0, body=b"{}", naps=None, purpose="main", retries_max=2):
     upstream = Upstream("scripted", "openai-chat", retries_max=retries_max)
     params = script if isinstance(script, dict) else {"script": script}
     call = Outgoing(upstream, CHAT, ModelChoice("scripted", "m", params), body, lambda: CHAT.new_reader("p"), ordinal, purpose)
@@ -105,8 +106,13 @@ async def test_delay_before_each_piece():
 
 @pytest.mark.parametrize(
     ("status", "code", "ours", "attempts"),
-    [(500, None, "upstream-error", 3), (429, None, "upstream-rate-limited", 3), (401, None, "upstream-auth", 1), (400, "context_length_exceeded", "upstream-overflow", 1)],
-)  # fmt: skip
+    [
+        (500, None, "upstream-error", 3),
+        (429, None, "upstream-rate-limited", 3),
+        (401, None, "upstream-auth", 1),
+        (400, "context_length_exceeded", "upstream-overflow", 1),
+    ],
+)
 async def test_an_error_instead_of_an_answer(status, code, ours, attempts):
     items, dispatch = await play([{"text": "never", "error": {"status": status, "code": code}}])
     assert len(dispatch.attempts) == attempts
@@ -148,12 +154,26 @@ async def test_a_cut_in_the_arguments_of_a_call():
     assert fold(items).parts() == (ToolCall("a", "look", '{"q'),)
 
 
-@pytest.mark.parametrize("script", [{}, "x", [1], [{"txt": "x"}], [{"text": 1}], [{"tool_calls": [{}]}], [{"error": {"status": 99}}], [{"usage": {"x": 1}}], [{"delay_ms": -1}]])  # fmt: skip
+@pytest.mark.parametrize(
+    "script",
+    [
+        {"text": "x"},
+        "x",
+        [1],
+        [{"txt": "x"}],
+        [{"text": 1}],
+        [{"tool_calls": [{}]}],
+        [{"tool_calls": [{"name": "a"}] * 129}],
+        [{"error": {"status": 99}}],
+        [{"error": {"status": 500, "retry_after": []}}],
+        [{"usage": {"x": 1}}],
+        [{"delay_ms": -1}],
+    ],
+)
 async def test_a_script_that_cannot_be_played_says_where(script):
-    if script:
-        items, dispatch = await play([*script] if isinstance(script, list) else {"script": script})
-        assert len(dispatch.attempts) == 1
-        assert failed(items)[0].fault.detail.startswith("The script cannot be played")
+    items, dispatch = await play({"script": script})
+    assert len(dispatch.attempts) == 1
+    assert failed(items)[0].fault.detail.startswith("The script cannot be played")
     with pytest.raises(ScriptError):
         read_script(script)
 
@@ -207,5 +227,4 @@ async def test_what_is_played_is_what_is_read(said, thought, chunk_chars, cut):
 
 def test_usage_is_reported_before_the_end():
     *_, usage, finished = deltas_of(Step(text="a", usage=Usage(1, output=2)))
-    assert usage.usage == Usage(1, output=2)
-    assert finished.stop_reason == "finished"
+    assert (usage, finished) == (UsageReport(Usage(1, output=2)), Finished("finished"))

@@ -47,7 +47,9 @@ def started(number: int) -> ModelCallStarted:
     return ModelCallStarted(f"mcl_{number}", number, "scripted", "openai-chat", "m")
 
 
-def finished(number: int, status: CallStatus = "completed", stop_reason: str | None = "finished", error: TurnError | None = None) -> ModelCallFinished:
+def finished(
+    number: int, status: CallStatus = "completed", stop_reason: str | None = "finished", error: TurnError | None = None
+) -> ModelCallFinished:
     return ModelCallFinished(f"mcl_{number}", status, stop_reason, error=error, attempts=1)
 
 

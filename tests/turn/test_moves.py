@@ -127,7 +127,6 @@ def test_the_calls_of_a_failed_answer_are_closed_and_the_turn_fails_with_the_cal
     assert move(ledger) == Settle("failed", error)
 
 
-@pytest.mark.req("S2-34")
 def test_a_refused_preflight_settles_the_turn_with_or_without_a_start():
     error = TurnError("context-over-budget", "Too large.")
     ledger = Ledger()
