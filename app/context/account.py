@@ -86,9 +86,7 @@ def _tool(fate: ToolFate, tokens: int) -> Decision:
 
 def _settings(sources: Sources) -> list[Decision]:
     """Sources of which nothing reaches the request. The state reaches none either: no renderer of this build reads it."""
-    absent = [
-        Decision({"kind": kind}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None) for kind in ("checkpoint", "plan", "skills")
-    ]
+    absent = [Decision({"kind": kind}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None) for kind in ("checkpoint", "plan", "skills")]
     if sources.state_seq is None:
         return [*absent, Decision({"kind": "state"}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None)]
     source = {"kind": "state", "seq": sources.state_seq}

@@ -54,9 +54,7 @@ class Compiled:
     @property
     def decisions(self) -> tuple[Decision, ...]:
         """One for each message of the window, each ephemeral and inserted one, system section, tool and settings source."""
-        return decisions(
-            self.sources, self.items, self.inserted, self.request.system, self.section_tokens, self.tools, self.measured.tool_tokens
-        )
+        return decisions(self.sources, self.items, self.inserted, self.request.system, self.section_tokens, self.tools, self.measured.tool_tokens)
 
     @property
     def message_tokens(self) -> tuple[int, ...]:

@@ -30,9 +30,7 @@ class Pointer(Protocol):
     def part(self) -> int | None: ...
 
 
-def manifest(
-    compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Sequence[str] = (), tools: Sequence[str] = ()
-) -> dict[str, Any]:
+def manifest(compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Sequence[str] = (), tools: Sequence[str] = ()) -> dict[str, Any]:
     """The manifest of http-api 6: one row for each source, with the pointer of what was sent.
 
     `pointers`, `sections` and `tools` are what the wire format returned with the body: places of messages and their parts, of
@@ -143,4 +141,3 @@ def prefix_digest(request: NeutralRequest) -> str:
     """`sha256:<hex>` of the unchanging start of a request: instructions and declared tools in their order (S3-38, T-12)."""
     prefix = {"system": [section.text for section in request.system], "tools": [declaration(tool) for tool in request.tools]}
     return "sha256:" + hashlib.sha256(lossless.dumps(prefix).encode()).hexdigest()
-

@@ -116,9 +116,7 @@ def test_what_is_appended_never_changes_what_was_sent_before(ledger: Ledger, mor
 def test_message_count_counts_the_parts_of_the_render(given_sources: Sources):
     found = compiled(given_sources)
     dropped = {
-        row.source["seq"]
-        for row in found.decisions
-        if row.source["kind"] == "entry" and row.disposition == "excluded" and row.by != "pairing"
+        row.source["seq"] for row in found.decisions if row.source["kind"] == "entry" and row.disposition == "excluded" and row.by != "pairing"
     }
     partial = given_sources.agent.partial_answers == "text"
     expected = len(found.request.system)
