@@ -56,6 +56,11 @@ class Console:
         """A line for people, on stderr."""
         print(text, file=sys.stderr, flush=True)
 
+    def detail(self, text: str) -> None:
+        """A step of something that usually goes without saying: shown on a terminal alone."""
+        if sys.stderr.isatty():
+            self.say(text)
+
     def show(self, text: str) -> None:
         """A line of the result for people; nothing where a program reads."""
         if not self.json:

@@ -4,6 +4,7 @@ A command never needs the service: the ledger itself keeps two writers apart. Wh
 that folder says where the socket is.
 """
 
+import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Iterator
@@ -41,7 +42,7 @@ def owned_postgres(settings: Settings, console: Console) -> Iterator["Urls"]:
         raise Failure(str(error), UNREACHABLE) from None
     note = Path(settings.data_dir) / NOTE
     try:
-        migrated(urls.migrate_url)
+        migrated(urls.migrate_url, console)
         note.write_text(json.dumps({"pid": os.getpid(), "database_url": urls.app_url}), "utf-8")
         yield urls
     finally:
@@ -49,14 +50,19 @@ def owned_postgres(settings: Settings, console: Console) -> Iterator["Urls"]:
         postgres.stop_blocking()
 
 
-def migrated(migrate_url: str) -> None:
-    """Brings the schema up to date. Raises `Failure` where it cannot."""
+def migrated(migrate_url: str, console: Console) -> str:
+    """Brings the schema up to date and returns its revision. Raises `Failure` where it cannot."""
     from app.storage.migrate import migrate
 
     try:
-        migrate(migrate_url)
+        return asyncio.run(migrate(plain_url(migrate_url), report=console.detail))
     except LedgerError as error:
         raise Failure(error.detail, UNREACHABLE) from None
+
+
+def plain_url(url: str) -> str:
+    """The URL as libpq and asyncpg read it, without the driver that SQLAlchemy's form names."""
+    return url.replace("postgresql+asyncpg://", "postgresql://", 1)
 
 
 @contextmanager

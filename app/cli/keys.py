@@ -24,7 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     create = actions.add_parser("create", help="make a key and print it, this once")
     create.add_argument("name", help="what the key is for")
-    create.add_argument("--scope", action="append", choices=SCOPES, dest="scopes", help="what it may do; may be repeated (default: everything but admin)")
+    create.add_argument(
+        "--scope", action="append", choices=SCOPES, dest="scopes", help="what it may do; may be repeated (default: everything but admin)"
+    )
     tenant = create.add_mutually_exclusive_group()
     tenant.add_argument("--tenant", type=UUID, help="the tenant it belongs to (default: the one of `auth = local` and of the bootstrap key)")
     tenant.add_argument("--new-tenant", action="store_true", help="a tenant of its own")
@@ -42,8 +44,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         rows = _with_keys(arguments, console, lambda keys: _all(keys, arguments.tenant))
         console.result([_json(row) for row in rows])
         for row in rows:
-            revoked = "" if row.revoked_at is None else f"  revoked {timestamp(row.revoked_at)}"
-            console.show(f"{row.key_id}  tenant {row.tenant}  {row.name}  {' '.join(row.scopes)}{revoked}")
+            ended = "" if row.revoked_at is None else f"  revoked {timestamp(row.revoked_at)}"
+            console.show(f"{row.key_id}  tenant {row.tenant}  {row.name}  {' '.join(row.scopes)}{ended}")
         return DONE
     revoked = _with_keys(arguments, console, lambda keys: keys.revoke(None, arguments.id))
     console.result({"id": str(arguments.id), "revoked": revoked})

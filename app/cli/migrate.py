@@ -19,12 +19,12 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     """Applies what is missing; nothing where the schema is up to date. Any number may run at once: one works, the others wait."""
     settings = read_settings(arguments)
     if settings.migrate_database_url is not None:
-        revision = migrated(settings.migrate_database_url.reveal(), settings)
+        revision = migrated(settings.migrate_database_url.reveal(), console)
     elif settings.database_url is not None:
         raise Failure("CONTEXT_LEDGER_MIGRATE_DATABASE_URL has to name the same database, as a role that may create roles.", USAGE)
     else:
-        with owned_postgres(settings, console):
-            revision = migrated_revision()
+        with owned_postgres(settings, console) as urls:
+            revision = migrated(urls.migrate_url, console)
     console.result({"revision": revision})
     console.show(f"the schema is at revision {revision}")
     return DONE

@@ -15,6 +15,7 @@ from pathlib import Path
 from app.cli.configured import environment, read_settings
 from app.cli.console import DONE, IN_USE, UNREACHABLE, WRONG, Console, Failure
 from app.cli.database import migrated, owned_postgres
+from app.cli.supervise import Supervisor
 from app.config.settings import CONFIG_VARIABLE, PREFIX, Settings
 
 BACKLOG = 2048
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             environ[PREFIX + "DATABASE_URL"] = urls.app_url
             environ.setdefault(PREFIX + "LISTEN_URL", urls.app_url)
         elif settings.migrate_database_url is not None:
-            migrated(settings.migrate_database_url.reveal())
+            migrated(settings.migrate_database_url.reveal(), console)
         os.environ.update(environ)
         return _serve(read_settings(arguments, environ), listening, console)
 
@@ -64,31 +65,14 @@ def bound(settings: Settings) -> socket.socket:
 
 
 def _serve(settings: Settings, listening: socket.socket, console: Console) -> int:
-    import uvicorn
-    from uvicorn.supervisors import Multiprocess
-
-    from app.cli.worker import DRAIN_MARGIN_SECONDS, DrainingServer
+    from app.cli.worker import DRAIN_MARGIN_SECONDS, serve_here
 
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    config = uvicorn.Config(
-        "app.cli.worker:create",
-        factory=True,
-        workers=settings.workers,
-        lifespan="on",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        backlog=BACKLOG,
-        timeout_graceful_shutdown=int(settings.drain_seconds + DRAIN_MARGIN_SECONDS),
-    )
-    server = DrainingServer(config, settings.drain_seconds, lambda: _ready(console, url))
     if settings.workers > 1:
-        Multiprocess(config, target=server.run, sockets=[listening]).run()
-        return DONE
-    server.run(sockets=[listening])
-    return DONE if server.started else WRONG
+        supervisor = Supervisor(listening, settings.workers, settings.drain_seconds + 2 * DRAIN_MARGIN_SECONDS)
+        return DONE if supervisor.run(lambda: _ready(console, url)) else WRONG
+    return DONE if serve_here(listening, settings, lambda: _ready(console, url)) else WRONG
 
 
 def _ready(console: Console, url: str) -> None:

@@ -1,7 +1,15 @@
-"""One serving process: the application from the environment, and a server that lets running turns end before it stops."""
+"""One serving process: the application, and a server that lets running turns end before it stops.
+
+`python -m app.cli.worker HANDLE` is one of several: settings come from the environment, the socket is inherited, stdout says
+`ready`, and the end of stdin is the end of the supervisor.
+"""
 
 import asyncio
 import os
+import signal
+import socket
+import sys
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import FrameType
@@ -9,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from app.config.settings import CONFIG_VARIABLE, load_settings
+from app.config.settings import CONFIG_VARIABLE, Settings, load_settings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -17,24 +25,13 @@ if TYPE_CHECKING:
 DRAIN_MARGIN_SECONDS = 10.0
 """Beyond `drain_seconds`: running turns are settled with what they have, and their streams end."""
 
-_created: list[Any] = []
-
-
-def create() -> "FastAPI":
-    """The application of this process, by the settings in its environment."""
-    from app.main import create_app
-
-    path = os.environ.get(CONFIG_VARIABLE)
-    app = create_app(load_settings(os.environ, Path(path) if path else None))
-    _created.append(app)
-    return app
-
 
 class DrainingServer(uvicorn.Server):
     """On the first signal asks `app.state.drain()` to let running turns end while the port still answers; a second one stops at once."""
 
-    def __init__(self, config: uvicorn.Config, drain_seconds: float, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, app: "FastAPI", drain_seconds: float, ready: Callable[[], None]) -> None:
         super().__init__(config)
+        self._app = app
         self._drain_seconds = drain_seconds
         self._ready = ready
         self._draining: asyncio.Task[None] | None = None
@@ -50,7 +47,7 @@ class DrainingServer(uvicorn.Server):
             self.force_exit = self.should_exit
             self.should_exit = True
             return
-        drain = getattr(_created[-1].state, "drain", None) if _created and self.started else None
+        drain = getattr(self._app.state, "drain", None) if self.started else None
         if drain is None:
             self.should_exit = True
         else:
@@ -68,3 +65,39 @@ class DrainingServer(uvicorn.Server):
             pass  # whoever takes the claims over settles what is left
         finally:
             self.should_exit = True
+
+
+def serve_here(listening: socket.socket, settings: Settings, ready: Callable[[], None]) -> bool:
+    """Serves on the socket in this process until it is told to stop; False where the application did not start."""
+    from app.main import create_app
+
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app,
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=int(settings.drain_seconds + DRAIN_MARGIN_SECONDS),
+    )
+    server = DrainingServer(config, app, settings.drain_seconds, ready)
+    server.run(sockets=[listening])
+    return server.started
+
+
+def _end_with_supervisor() -> None:
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _main() -> int:
+    listening = socket.socket(fileno=int(sys.argv[1]))
+    threading.Thread(target=_end_with_supervisor, daemon=True).start()
+    path = os.environ.get(CONFIG_VARIABLE)
+    settings = load_settings(os.environ, Path(path) if path else None)
+    return 0 if serve_here(listening, settings, lambda: print("ready", flush=True)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

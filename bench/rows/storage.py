@@ -11,15 +11,15 @@ import asyncpg
 from app.context.compile import compile_context
 from app.context.sources import SourceMessage, Sources
 from app.entries.folds import Rewound
+from app.entries.ids import SESSION, format_id
 from app.entries.line import PLAIN, rewound
 from app.entries.messages import Answer, Message, NewEntry, decode, encode
 from app.entries.parts import Text
-from app.entries.wire import entry_json
 from app.formats.openai_chat.write_request import write_request
 from app.models.resolve import resolve
 from app.models.tokens import Counter
+from app.services.transcripts import RawQuery, Transcripts
 from app.services.write import Draft, Writer
-from app.storage.rows import EntryFilter
 from app.storage.store import Store
 from app.storage.types import Append, OpenSession
 from bench.database import Database
@@ -231,11 +231,11 @@ async def _page(database: Database, bare: BareTable, scale: Scale) -> Row:
     session = await filled(database.store, database.tenant, scale.page_entries)
     table = await bare.fill(scale.page_entries)
 
+    transcripts = Transcripts(database.store, heartbeat_seconds=15)
+
     async def lines() -> int:
-        sent = 0
-        async for page in database.store.ledger.pages(database.tenant, session, EntryFilter(line=None)):
-            sent += len("".join([entry_json(entry) + "\n" for entry in page]).encode())
-        return sent
+        row = await transcripts.session(database.tenant, format_id(SESSION, session))
+        return sum([len(piece) async for piece in transcripts.lines(row, RawQuery(view="ledger"))])
 
     async def timed(work: Callable[[], Awaitable[object]]) -> float:
         started = perf_counter()

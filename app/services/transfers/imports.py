@@ -1,51 +1,33 @@
 """Import: sessions of a file become sessions of the ledger, and the report says of each what was kept, changed and lost."""
 
 import asyncio
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from uuid import UUID
 
-from app.config.limits import ATTRIBUTES_BYTES_MAX, ENTRIES_PER_APPEND_MAX, IDENTIFIER_CHARS_MAX, IMPORT_SESSIONS_MAX, TITLE_CHARS_MAX
-from app.entries.errors import Conflict, Fault, HeadMismatch, Invalid, NotFound
+from app.config.limits import IMPORT_SESSIONS_MAX
+from app.entries.errors import Conflict, Fault, HeadMismatch, Invalid
 from app.entries.ids import SESSION, format_id
 from app.entries.messages import NewEntry
-from app.entries.settings import SessionOpened
-from app.formats.protocols import ImportedSession, Note, UnreadableImport
+from app.entries.settings import AgentAdopted
+from app.formats.protocols import ImportedSession, UnreadableImport
 from app.formats.registry import IMPORTERS
 from app.services.agents import Agents
 from app.services.minting import new_uuid
-from app.services.write import Draft, Writer
+from app.services.transfers.agents import Following
+from app.services.transfers.alignment import Alignment, Diverged
+from app.services.transfers.plan import BrokenExport, Step, archive_steps, plain_steps
+from app.services.transfers.prepare import JSONL, Prepared, prepare
+from app.services.write import Writer
 from app.storage.rows import AgentRow, EntryFilter, SessionRow
 from app.storage.store import Store
-from app.storage.types import Append, NewBlob, OpenSession
+from app.storage.types import Append, NewBlob, SessionPatch
 
 IMPORT_FORMATS: tuple[str, ...] = tuple(IMPORTERS)
-DEFAULT_AGENT = "imported"
-DEFAULT_DOCUMENT: dict[str, Any] = {
-    "model": {"upstream": "scripted", "name": "scripted"},
-    "limits": {"context_window": 200_000, "max_output_tokens": 8_192},
-}
-"""What imported sessions follow where nobody names an agent: the built-in upstream, until a document is put under the name."""
-
-BATCH_BYTES_MAX = 8 * 2**20
-"""Payloads and blobs of one append, unless a single entry is larger."""
-OPENINGS_MAX = 3
-"""Looks at a session that another import opens at the same time."""
+TRIES_MAX = 3
+"""Looks at a session that something else opens or writes at the same time."""
 
 Progress = Callable[[int], None]
-
-
-@dataclass(slots=True)
-class _Prepared:
-    """One session of the file as it will be stored, and its row of the report."""
-
-    external_id: str
-    entries: tuple[NewEntry, ...]
-    blobs: dict[str, NewBlob]
-    title: str | None
-    report: dict[str, Any]
 
 
 class Imports:
@@ -64,103 +46,120 @@ class Imports:
         data: Iterable[bytes],
         dry_run: bool = False,
         progress: Progress | None = None,
+        may_put_agents: bool = True,
     ) -> dict[str, Any]:
         """Imports a file, given as pieces of bytes; returns `{"sessions": […]}` of http-api 8.
 
-        Each session of the report also says how many of its messages were `already_stored`. A `dry_run` reads and compares
-        and writes nothing; new sessions then have no id. `progress` hears of entries as they are stored.
-        Raises `Invalid` for an unreadable file or an unknown format, `NotFound` for an agent, `Conflict("import-conflict")`.
+        Each session of the report also says how many of its messages were `already_stored`: the same file again adds nothing,
+        one that has grown adds what is new. A `dry_run` reads and compares and writes nothing; a new session then has no id.
+        `progress` hears how many more entries are stored. Sessions before one that fails stay.
+        Raises `Invalid` for an unreadable file or an unknown format, `NotFound` for an agent, `Conflict("import-conflict")`
+        for a session that holds another story, `Conflict("agent-differs")`, `SessionBusy`, `PendingAction`.
         """
         importer = IMPORTERS.get(format)
         if importer is None:
             raise Invalid([Fault("/format", "not-allowed", f"Import formats are {', '.join(IMPORT_FORMATS)}.")])
-        row = await self._agent(tenant, agent, dry_run)
-        found: list[dict[str, Any]] = []
+        following = Following(self._agents, self._store.agents, may_put_agents)
+        named = None if format == JSONL and agent is None else await following.named(tenant, agent, dry_run)
+        reports: list[dict[str, Any]] = []
         sessions = importer(data)
         while (session := await asyncio.to_thread(_next, sessions)) is not None:
-            if len(found) == IMPORT_SESSIONS_MAX:
+            if len(reports) == IMPORT_SESSIONS_MAX:
                 raise Invalid([Fault("", "too-many", f"One import may hold {IMPORT_SESSIONS_MAX} sessions; the first ones are stored.")])
-            prepared = await self._prepare(format, session)
-            await self._store_session(tenant, row, prepared, dry_run, progress or _unheard)
-            found.append(prepared.report)
-        return {"sessions": found}
+            prepared = await prepare(self._writer, format, session)
+            if format == JSONL and agent is None:
+                await following.exported(tenant, prepared.agents, dry_run)
+            await self._session(tenant, named, prepared, dry_run, progress or _unheard)
+            reports.append(prepared.report())
+        return {"sessions": reports}
 
-    async def _agent(self, tenant: UUID, name: str | None, dry_run: bool) -> AgentRow | None:
-        row = await self._store.agents.get(tenant, name or DEFAULT_AGENT)
-        if row is None and name is not None:
-            raise NotFound(f"There is no agent {name}; put its document first.")
-        if row is None and not dry_run:
-            await self._agents.put(tenant, DEFAULT_AGENT, DEFAULT_DOCUMENT)
-            row = await self._store.agents.get(tenant, DEFAULT_AGENT)
-        return row
-
-    async def _prepare(self, format: str, session: ImportedSession) -> _Prepared:
-        lost, changed = list(session.lost), list(session.changed)
-        drafts = [_draft(number, session, lost) for number in range(len(session.entries))]
-        entries, blobs = await self._writer.prepare(drafts)
-        title = session.title
-        if title is not None and len(title) > TITLE_CHARS_MAX:
-            title = title[:TITLE_CHARS_MAX]
-            changed.append(Note("title", "length", f"cut to {TITLE_CHARS_MAX} characters"))
-        report = {
-            "id": None,
-            "title": title,
-            "messages": len(entries),
-            "kept": session.kept,
-            "already_stored": 0,
-            "changed": [_note(note) for note in changed],
-            "lost": [_note(note) for note in lost],
-        }
-        return _Prepared(_external_id(format, session, entries), entries, {blob.digest: blob for blob in blobs}, title, report)
-
-    async def _store_session(self, tenant: UUID, agent: AgentRow | None, prepared: _Prepared, dry_run: bool, progress: Progress) -> None:
-        for _ in range(OPENINGS_MAX):
-            existing = await self._store.sessions.find_external(tenant, None, prepared.external_id)
-            stored = 0 if existing is None else await self._stored(tenant, existing, prepared)
-            if existing is not None:
-                prepared.report |= {"id": format_id(SESSION, existing.session_id), "already_stored": min(stored, len(prepared.entries))}
-            progress(min(stored, len(prepared.entries)))
-            if dry_run or stored >= len(prepared.entries) > 0:
+    async def _session(self, tenant: UUID, agent: AgentRow | None, prepared: Prepared, dry_run: bool, progress: Progress) -> None:
+        for _ in range(TRIES_MAX):
+            existing = await self._find(tenant, prepared)
+            missing = prepared.entries if existing is None else await self._missing(tenant, existing, prepared)
+            prepared.already_stored = max(0, len(prepared.entries) - len(missing))
+            if dry_run or (existing is not None and not missing):
                 return
             try:
-                await self._append(tenant, existing, agent, prepared, stored, progress)
+                await self._append(tenant, existing, agent, prepared, missing, progress)
                 return
-            except (HeadMismatch, Conflict) as error:
-                if isinstance(error, Conflict) and error.code != "exists":
+            except HeadMismatch:
+                continue
+            except Conflict as error:
+                if error.code != "exists":
                     raise
         raise Conflict("Something else writes to this session; import it again when that has ended.", "import-conflict")
 
-    async def _stored(self, tenant: UUID, row: SessionRow, prepared: _Prepared) -> int:
-        """How many messages the session holds already. Raises `Conflict` unless they and the file's begin alike, as far as both go."""
-        at = 0
-        chosen = EntryFilter(line=None, families=("m",), at_seq=row.head_seq)
-        async for page in self._store.ledger.pages(tenant, row.session_id, chosen):
-            for entry in page:
-                if at < len(prepared.entries) and (entry.kind, entry.payload) != (prepared.entries[at].kind, prepared.entries[at].payload):
-                    raise Conflict(
-                        f"Message {at} of the file is not what {format_id(SESSION, row.session_id)} holds; that session came from an earlier state "
-                        "of this file that was changed, not continued.",
-                        "import-conflict",
-                    )
-                at += 1
-        return at
+    async def _find(self, tenant: UUID, prepared: Prepared) -> SessionRow | None:
+        """The session that the file's session became before: an export's by its id, any other by its external id."""
+        if prepared.session is not None:
+            row = await self._store.sessions.get(tenant, prepared.session)
+        else:
+            row = await self._store.sessions.find_external(tenant, None, prepared.opening.external_id or "")
+        prepared.found = None if row is None else format_id(SESSION, row.session_id)
+        return row
+
+    async def _missing(self, tenant: UUID, row: SessionRow, prepared: Prepared) -> tuple[NewEntry, ...]:
+        """What the session lacks of the file. Raises `Conflict` where they tell two stories."""
+        alignment = Alignment(prepared.entries)
+        families = None if prepared.archive else ("m",)
+        try:
+            async for page in self._store.ledger.pages(tenant, row.session_id, EntryFilter(line=None, families=families, at_seq=row.head_seq)):
+                for entry in page:
+                    if not alignment.meet(entry):
+                        return alignment.missing()
+        except Diverged as error:
+            raise Conflict(
+                f"Entry {error.index} of the file is not what {prepared.found} holds: the file was changed since it was imported, not continued, "
+                "or the session went on by itself.",
+                "import-conflict",
+            ) from None
+        missing = alignment.missing()
+        prepared.grown(alignment.grown)
+        return missing
 
     async def _append(
-        self, tenant: UUID, existing: SessionRow | None, agent: AgentRow | None, prepared: _Prepared, stored: int, progress: Progress
+        self, tenant: UUID, existing: SessionRow | None, agent: AgentRow | None, prepared: Prepared, missing: tuple[NewEntry, ...], progress: Progress
     ) -> None:
-        session = new_uuid() if existing is None else existing.session_id
+        session = existing.session_id if existing is not None else prepared.session or new_uuid()
         head = 0 if existing is None else existing.head_seq
+        opening = None
         if existing is None:
-            if agent is None:
-                raise NotFound("There is no such agent; put its document first.")
-            opened = NewEntry(SessionOpened.kind, SessionOpened(agent.name, agent.revision).encode())
-            opening = OpenSession(agent.name, agent.revision, title=prepared.title, external_id=prepared.external_id)
-            head = (await self._store.ledger.append(tenant, session, Append(entries=(opened,), open=opening))).last_seq
-            prepared.report["id"] = format_id(SESSION, session)
-        for batch in _batches(prepared.entries[stored:], prepared.blobs):
-            blobs = tuple({digest: prepared.blobs[digest] for entry in batch for digest in entry.blobs if digest in prepared.blobs}.values())
-            head = (await self._store.ledger.append(tenant, session, Append(entries=batch, expected_head=head, blobs=blobs))).last_seq
-            progress(len(batch))
+            opening = prepared.opened_for(agent)
+        for step in _steps(prepared, missing, existing):
+            append = Append(
+                entries=step.entries,
+                expected_head=head,
+                open=opening,
+                turn=step.turn,
+                session=None if step.last_turn is None else SessionPatch(last_turn=step.last_turn),
+                blobs=_blobs(step.entries, prepared.blobs),
+                refuse_pending=True,
+            )
+            head = (await self._store.ledger.append(tenant, session, append)).last_seq
+            opening = None
+            prepared.found = format_id(SESSION, session)
+            progress(len(step.entries))
+        if prepared.archive and agent is not None:
+            adopted = NewEntry(AgentAdopted.kind, AgentAdopted(agent.name, agent.revision).encode())
+            patch = SessionPatch(agent=agent.name, agent_revision=agent.revision, agent_follows=True, clear_model=True)
+            await self._store.ledger.append(tenant, session, Append(entries=(adopted,), expected_head=head, session=patch))
+
+
+def _steps(prepared: Prepared, missing: tuple[NewEntry, ...], existing: SessionRow | None) -> Iterator[Step]:
+    try:
+        if prepared.archive:
+            opened = 0 if existing is None else existing.turn_count
+            yield from archive_steps(prepared.entries, prepared.blobs, len(prepared.entries) - len(missing), opened)
+        else:
+            first = () if existing is not None else prepared.first
+            yield from plain_steps((*first, *missing), prepared.blobs)
+    except BrokenExport as error:
+        raise Invalid([Fault("", "unreadable", str(error))], str(error), "unreadable-import") from None
+
+
+def _blobs(entries: tuple[NewEntry, ...], blobs: dict[str, NewBlob]) -> tuple[NewBlob, ...]:
+    return tuple({digest: blobs[digest] for entry in entries for digest in entry.blobs if digest in blobs}.values())
 
 
 def _unheard(_done: int) -> None:
@@ -171,44 +170,4 @@ def _next(sessions: Iterator[ImportedSession]) -> ImportedSession | None:
     try:
         return next(sessions, None)
     except UnreadableImport as error:
-        raise Invalid([Fault("", "unreadable", str(error))], "The file is not of the format that was named.", "unreadable-import") from None
-
-
-def _draft(number: int, session: ImportedSession, lost: list[Note]) -> Draft:
-    message = session.entries[number]
-    attributes = message.attributes
-    if attributes is not None and len(attributes.encode()) > ATTRIBUTES_BYTES_MAX:
-        lost.append(Note(f"message {number}", "attributes", f"larger than {ATTRIBUTES_BYTES_MAX} bytes"))
-        attributes = None
-    media = {part.blob.digest: session.blobs[part.blob.digest] for part in message.body.parts if part.blob and part.blob.digest in session.blobs}
-    return Draft(message.kind, message.body, None, message.hidden, message.include_in_context, attributes, message.at, media=media)
-
-
-def _external_id(format: str, session: ImportedSession, entries: Sequence[NewEntry]) -> str:
-    """By what the file calls the session, else by its content, so that the same file again finds it."""
-    name = session.external_id
-    if name is None or len(name) + len(format) >= IDENTIFIER_CHARS_MAX or "\0" in name:
-        content = hashlib.sha256()
-        for entry in entries:
-            content.update(f"{entry.kind}\n{entry.payload}\n".encode())
-        name = f"sha256:{content.hexdigest()}"
-    return f"{format}:{name}"
-
-
-def _batches(entries: Sequence[NewEntry], blobs: dict[str, NewBlob]) -> Iterator[tuple[NewEntry, ...]]:
-    """Appends that stay within the limits of one."""
-    batch: list[NewEntry] = []
-    size = 0
-    for entry in entries:
-        bytes_of = len(entry.payload) + sum(len(blobs[digest].body) for digest in entry.blobs if digest in blobs)
-        if batch and (len(batch) == ENTRIES_PER_APPEND_MAX or size + bytes_of > BATCH_BYTES_MAX):
-            yield tuple(batch)
-            batch, size = [], 0
-        batch.append(entry)
-        size += bytes_of
-    if batch:
-        yield tuple(batch)
-
-
-def _note(note: Note) -> dict[str, str]:
-    return {"source": note.source, "what": note.what, "why": note.why}
+        raise Invalid([Fault("", "unreadable", str(error))], str(error), "unreadable-import") from None

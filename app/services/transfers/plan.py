@@ -4,7 +4,7 @@ A turn's row is not in an export; what it says of a turn follows from the turn's
 session was exported ends as interrupted.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from app.config.limits import ENTRIES_PER_APPEND_MAX
@@ -47,26 +47,28 @@ def archive_steps(entries: Sequence[NewEntry], blobs: Mapping[str, NewBlob], sto
     """
     first: dict[int, int] = {}
     last: dict[int, int] = {}
+    borders: set[int] = set()
+    running: int | None = None
     for at, entry in enumerate(entries):
         if entry.turn is not None:
             first.setdefault(entry.turn, at)
             last[entry.turn] = at
+            if entry.turn != running:
+                borders.add(at)
+                running = entry.turn
+    borders.update([at + 1 for at in last.values()])
     if list(first) != list(range(1, len(first) + 1)):
         raise BrokenExport("The turn numbers of the entries do not rise by one.")
-    borders = frozenset([*first.values(), *[at + 1 for at in last.values()]])
     lined, followed, current = _lines(entries, first)
     for start, end in _cuts(entries, blobs, borders):
-        if start < stored:
-            if end > stored:
-                start = stored
-            else:
-                continue
-        piece = lined[start:end]
-        number = piece[0].turn
+        piece = lined[max(start, stored) : end]
+        if not piece:
+            continue
+        number = next((entry.turn for entry in piece if entry.turn is not None), None)
         write = None if number is None else _turn(piece, number, followed, new=number > opened, ends=last[number] < end)
         if number is not None and number > opened:
             opened = number
-            piece = [replace(entry, turn=NEW_TURN) for entry in piece]
+            piece = [entry if entry.turn is None else replace(entry, turn=NEW_TURN) for entry in piece]
         yield Step(tuple(piece), write, current[end - 1])
 
 
@@ -122,7 +124,7 @@ def _turn(piece: Sequence[NewEntry], number: int, followed: Mapping[int, int], *
     )
 
 
-def _cuts(entries: Sequence[NewEntry], blobs: Mapping[str, NewBlob], borders: frozenset[int]) -> Iterator[tuple[int, int]]:
+def _cuts(entries: Sequence[NewEntry], blobs: Mapping[str, NewBlob], borders: Set[int]) -> Iterator[tuple[int, int]]:
     """Ranges that stay within the limits of an append and do not cross a border."""
     start = size = 0
     for at, entry in enumerate(entries):

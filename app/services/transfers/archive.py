@@ -1,0 +1,72 @@
+"""Our own export: every entry as it is stored, the blobs that it names, and the agents that it was compiled for."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from app.config.limits import IMPORT_LINE_BYTES_MAX, LIST_LIMIT_MAX
+from app.entries import lossless
+from app.entries.ids import SESSION, format_id
+from app.entries.settings import AgentAdopted, SessionOpened
+from app.formats.jsonl.write import write_blob, write_end, write_entry, write_head
+from app.storage.rows import EntryFilter, SessionRow
+from app.storage.store import Store
+
+PAGE_ENTRIES = 100
+"""Entries in memory at once, with one blob at a time."""
+AGENTS_BYTES_MAX = IMPORT_LINE_BYTES_MAX // 2
+"""Documents in the first line; where there are more, an import has to find or name the agents."""
+
+
+async def archived(store: Store, row: SessionRow) -> AsyncIterator[bytes]:
+    """The lines of a session as of its head."""
+    yield write_head(
+        {
+            "id": format_id(SESSION, row.session_id),
+            "title": row.title,
+            "external_id": row.external_id,
+            "user": row.user,
+            "metadata": lossless.read(row.metadata),
+            "agent": row.agent,
+            "agent_revision": row.agent_revision,
+            "agent_follows": row.agent_follows,
+            "model": None if row.model is None else lossless.read(row.model),
+            "agents": await _agents(store, row),
+        }
+    )
+    count = 0
+    async for page in store.ledger.pages(row.tenant, row.session_id, EntryFilter(line=None, at_seq=row.head_seq), PAGE_ENTRIES):
+        written: set[str] = set()
+        for entry in page:
+            for digest in entry.blobs:
+                if digest not in written:
+                    written.add(digest)
+                    for media_type, content in (await store.blobs.load(row.tenant, row.session_id, [digest])).values():
+                        yield write_blob(digest, media_type, content)
+            yield write_entry(entry)
+            count += 1
+    yield write_end(count)
+
+
+async def _agents(store: Store, row: SessionRow) -> dict[str, list[Any]]:
+    """Name → the documents of its revisions, from the first to the last one that the session names."""
+    wanted: dict[str, int] = {}
+    chosen = EntryFilter(line=None, kinds=(SessionOpened.kind, AgentAdopted.kind), at_seq=row.head_seq)
+    async for page in store.ledger.pages(row.tenant, row.session_id, chosen, LIST_LIMIT_MAX):
+        for entry in page:
+            if entry.payload is not None:
+                body = (SessionOpened if entry.kind == SessionOpened.kind else AgentAdopted).decode(entry.payload)
+                wanted[body.agent] = max(body.revision, wanted.get(body.agent, 0))
+    found: dict[str, list[Any]] = {}
+    size = 0
+    for name, last in wanted.items():
+        documents: list[Any] = []
+        while len(documents) < last:
+            rows = await store.agents.revisions(row.tenant, name, after=len(documents), limit=min(LIST_LIMIT_MAX, last - len(documents)))
+            if not rows:
+                break
+            size += sum(len(one.document.encode()) for one in rows)
+            if size > AGENTS_BYTES_MAX:
+                return {}
+            documents += [lossless.loads(one.document, 80) for one in rows]
+        found[name] = documents
+    return found
