@@ -86,6 +86,22 @@ def test_one_id_twice_in_an_answer_pairs_in_order():
     assert calls == [one.tool_call_id, two.tool_call_id]
 
 
+def test_a_derived_id_never_meets_one_that_a_model_chose():
+    first = Ledger()
+    first.answer(call("x"), call("a.b"))
+    derived = [part.tool_call_id for part in compiled(first, ANTHROPIC).request.messages[0].parts if isinstance(part, ToolCall)][1]
+    chosen_before = Ledger()
+    chosen_before.answer(call(derived), call("a.b"))
+    ids = [part.tool_call_id for part in compiled(chosen_before, ANTHROPIC).request.messages[0].parts if isinstance(part, ToolCall)]
+    assert ids[0] == derived != ids[1]
+    first.result("x")
+    first.result("a.b")
+    first.answer(call(derived))
+    found = pairs(compiled(first, ANTHROPIC))
+    assert found[1][0] == derived
+    assert found[2][0] != derived, "first come, first served"
+
+
 @pytest.mark.parametrize("pattern", ["[a-z0-9]+", "[0-9]{9}", "[0-9]+"])
 def test_unusual_patterns_are_met(pattern: str):
     ids = [pair[0] for pair in pairs(compiled(asked("A.b", "A.c"), target(call_id_pattern=pattern)))]
