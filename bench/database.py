@@ -1,6 +1,5 @@
 """The server of a run: the embedded Postgres in a folder of its own, with the schema, a store, and bare connections beside it."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ class Database:
     _long: dict[int, UUID] = field(default_factory=dict)
 
     async def connect(self) -> asyncpg.Connection:
-        return await asyncpg.connect(self.migrate_url.replace("+asyncpg", ""))
+        return await asyncpg.connect(plain(self.migrate_url))
 
     async def long_session(self, entries: int) -> UUID:
         """A session of that many message entries, made once a run."""
@@ -45,7 +44,7 @@ async def open_bench_database(folder: Path) -> AsyncIterator[Database]:
     postgres = EmbeddedPostgres(folder)
     urls = await postgres.start()
     try:
-        await asyncio.to_thread(migrate, urls.migrate_url)
+        await migrate(plain(urls.migrate_url))
         store = await open_store(urls.app_url, pool_size=POOL_SIZE, application_name="bench")
         try:
             yield Database(store, urls.app_url, urls.migrate_url)
@@ -53,3 +52,8 @@ async def open_bench_database(folder: Path) -> AsyncIterator[Database]:
             await store.close()
     finally:
         await postgres.stop()
+
+
+def plain(url: str) -> str:
+    """The URL as asyncpg reads it."""
+    return url.replace("postgresql+asyncpg://", "postgresql://", 1)

@@ -77,7 +77,7 @@ class Imports:
         for _ in range(TRIES_MAX):
             existing = await self._find(tenant, prepared)
             missing = prepared.entries if existing is None else await self._missing(tenant, existing, prepared)
-            prepared.already_stored = max(0, len(prepared.entries) - len(missing))
+            prepared.missing = missing
             if dry_run or (existing is not None and not missing):
                 return
             try:

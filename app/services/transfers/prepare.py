@@ -38,7 +38,7 @@ class Prepared:
     session: UUID | None = None
     agents: Mapping[str, Any] = field(default_factory=dict)
     first: tuple[NewEntry, ...] = ()
-    already_stored: int = 0
+    missing: tuple[NewEntry, ...] = ()
     found: str | None = None
 
     def opened_for(self, agent: AgentRow | None) -> OpenSession:
@@ -59,9 +59,9 @@ class Prepared:
         return {
             "id": self.found,
             "title": self.title,
-            "messages": len(self.entries),
+            "messages": _messages(self.entries),
             "kept": self.kept,
-            "already_stored": self.already_stored,
+            "already_stored": max(0, _messages(self.entries) - _messages(self.missing)),
             "changed": [_note(note) for note in self.changed],
             "lost": [_note(note) for note in self.lost],
         }
@@ -167,6 +167,10 @@ def _external_id(format: str, session: ImportedSession, entries: Sequence[NewEnt
 def _text(facts: Mapping[str, Any], name: str) -> str | None:
     value = facts.get(name)
     return value if isinstance(value, str) and value and "\0" not in value else None
+
+
+def _messages(entries: Sequence[NewEntry]) -> int:
+    return sum(entry.kind in MESSAGE_KINDS for entry in entries)
 
 
 def _note(note: Note) -> dict[str, str]:
