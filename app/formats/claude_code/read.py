@@ -105,7 +105,8 @@ class _Session:
         first = next(record for record in self.records if is_conversation(record))
         session.external_id = "/".join(str(part) for part in (first.get("sessionId"), first.get("agentId")) if part) or None
         if session.title is None:
-            session.title = next((_title(entry) for entry in session.entries if entry.kind == "user_message" and not entry.hidden), None)
+            asked = [title for entry in session.entries if entry.kind == "user_message" and not entry.hidden and (title := _title(entry))]
+            session.title = next((title for title in asked if not title.startswith("<")), asked[0] if asked else None)
         return session
 
     def _beside(self, index: int, record: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 Drops, merges and reorders nothing. What the format cannot say becomes a stand-in text or is left out, with a loss.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from app.formats.openai_chat.rules import EMPTY_ARGUMENTS, ERROR_MARK, PROTECTED
 from app.formats.protocols import Pointer, WireLoss, Written
 from app.models.resolve import UPSTREAM_PLAYS
 
+_UNNAMEABLE = re.compile(r"[^a-zA-Z0-9_-]")
 _READ_PARAMS = UPSTREAM_PLAYS | {"dialect", "extra", "max_output_tokens", "reasoning", "temperature"}
 
 
@@ -164,10 +166,14 @@ class _Writer:
         if not arguments or arguments.isspace():
             arguments = EMPTY_ARGUMENTS
             self.losses.append(WireLoss("arguments", "empty_arguments", source, index))
+        name = call.name
+        if not re.fullmatch(self.rules.name_pattern, name):  # from an import, or made up by a model
+            name = _UNNAMEABLE.sub("_", name)[:64] or "unnamed"
+            self.losses.append(WireLoss("tool_name", "not_taken", source, index))
         return {
             "id": self.text(call.tool_call_id, source, index),
             "type": "function",
-            "function": {"name": self.text(call.name, source, index), "arguments": self.text(arguments, source, index)},
+            "function": {"name": name, "arguments": self.text(arguments, source, index)},
         }
 
     def result(self, source: int, message: NeutralMessage) -> str:
