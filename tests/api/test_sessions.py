@@ -168,7 +168,9 @@ async def test_state_is_patched_by_scope_against_its_schema(client: httpx.AsyncC
     for body, pointer in wrong:
         answer = await client.patch(path, json=body)
         assert (answer.status_code, [one["pointer"] for one in answer.json()["errors"]]) == (422, [pointer])
-    assert (await client.post("/sessions", json={"agent": "triage", "state": {"session": {"n": "x"}}})).json()["errors"][0]["pointer"] == "/state/session/n"
+    assert (await client.post("/sessions", json={"agent": "triage", "state": {"session": {"n": "x"}}})).json()["errors"][0][
+        "pointer"
+    ] == "/state/session/n"
     assert (await client.patch(path, json={"session": {"n": 3}}, headers={"If-Match": "2"})).status_code == 412
 
 
