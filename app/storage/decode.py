@@ -16,17 +16,18 @@ def appended(row: Any) -> Appended:
     """The answer of `append_v1`."""
     if row["replayed"]:
         return Appended(0, 0, b"", 0, row["stored_turn"], (), (), (), row["recorded_at"], replayed=True, stored=stored_answer(row))
+    digests = tuple(row["digests"] or ())
     return Appended(
-        first_seq=row["first_seq"],
+        first_seq=row["last_seq"] - len(digests) + 1,
         last_seq=row["last_seq"],
         head_digest=row["head_digest"],
         fence=row["fence"],
         turn_number=row["turn_number"],
-        message_indexes=tuple(row["message_indexes"]),
-        payload_digests=tuple(row["payload_digests"]),
-        digests=tuple(row["digests"]),
+        message_indexes=tuple(row["message_indexes"] or ()),
+        payload_digests=tuple(row["payload_digests"] or ()),
+        digests=digests,
         recorded_at=row["recorded_at"],
-        last_event_n=row["last_event_n"],
+        last_event_n=row["last_event_n"] or 0,
     )
 
 

@@ -1,8 +1,7 @@
 -- Takes over, takes, moves or releases the session's claim, and counts the turn's holders. Part of append_v1, which has decided
 -- already whether the writer may. Gives the greatest event id that an earlier holder of the turn may have used.
 CREATE FUNCTION ledger.move_claim(
-  p_tenant uuid, p_session uuid, p_old_turn bigint, p_turn bigint, p_fence bigint, p_claim json, p_takeover bigint,
-  p_now timestamptz)
+  p_tenant uuid, p_session uuid, p_old_turn bigint, p_turn bigint, p_claim json, p_takeover bigint, p_now timestamptz)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   v_claims bigint;

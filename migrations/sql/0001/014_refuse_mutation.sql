@@ -11,7 +11,7 @@ BEGIN
       v_entry.attributes := OLD.attributes;
       v_entry.salt := OLD.salt;
       v_entry.erased_at := OLD.erased_at;
-      IF OLD.erased_at IS NULL AND NEW.payload IS NULL AND NEW.attributes IS NULL AND NEW.salt IS NULL
+      IF OLD.erased_at IS NULL AND NEW.erased_at IS NOT NULL AND NEW.payload IS NULL AND NEW.attributes IS NULL AND NEW.salt IS NULL
          AND v_entry::text = OLD::text THEN
         RETURN NEW;
       END IF;

@@ -9,6 +9,6 @@ BEGIN
   RETURN QUERY
   SELECT k.stored_digest, k.stored_status, k.stored_body, k.stored_session, k.stored_turn, k.recorded_at
     FROM ledger.idempotency_keep(p_tenant, p_route, p_key, p_request_digest, p_status, p_body, p_session, p_turn) k
-   WHERE NOT k.kept;
+   WHERE k.replayed;
 END $$;
 GRANT EXECUTE ON FUNCTION ledger.idempotency_put_v1 TO ledger_app;
