@@ -24,8 +24,9 @@ def check_origins(origins: Sequence[Origin], messages: int, history_message_coun
     indexes = [origin.message_index for origin in origins if isinstance(origin, History)]
     if len(set(indexes)) != len(indexes):
         raise InvalidOrigins("One message of the history is the origin of two.")
-    indexes += [origin.message_index for origin in origins if isinstance(origin, ToolRepair)]
+    if len(indexes) < len(origins):
+        indexes += [origin.message_index for origin in origins if isinstance(origin, ToolRepair)]
+        if any(origin.after_seq < 0 for origin in origins if isinstance(origin, EphemeralOrigin)):
+            raise InvalidOrigins("The origin of a message that is not stored names no position.")
     if indexes and not (set(map(type, indexes)) == {int} and min(indexes) >= 0 and max(indexes) < history_message_count):
         raise InvalidOrigins("The origin of a message lies outside the history.")
-    if any(origin.after_seq < 0 for origin in origins if isinstance(origin, EphemeralOrigin)):
-        raise InvalidOrigins("The origin of a message that is not stored names no position.")

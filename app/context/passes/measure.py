@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from app.context.draft import Count, Draft
 from app.context.sources import Tool
 from app.entries import lossless
-from app.entries.parts import Media, ToolCall
+from app.entries.parts import Media, Text, ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,8 @@ def measure(draft: Draft, tools: tuple[Tool, ...], count: Count) -> Measured:
         if item.message is None:
             continue
         for part in item.message.parts:
+            if isinstance(part, Text):
+                continue
             if isinstance(part, ToolCall):
                 calls += 1
             elif isinstance(part, Media):

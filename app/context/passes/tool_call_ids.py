@@ -46,7 +46,11 @@ def run(draft: Draft, count: Count) -> None:
             if renamed:
                 _result(draft, item, message, renamed)
         elif message.role == "assistant":
-            renamed = _answer(draft, item, message, taken, fits, rules.call_id_chars_max)
+            renamed = {}
+            for part in message.parts:
+                if isinstance(part, ToolCall):
+                    renamed = _answer(draft, item, message, taken, fits, rules.call_id_chars_max)
+                    break
 
 
 def _answer(
