@@ -63,7 +63,8 @@ def test_the_digest_tells_targets_apart(model: ModelChoice, limits: Limits, quir
 
 def test_the_digest_does_not_depend_on_key_order_or_on_what_the_scripted_upstream_plays():
     first = resolve(choice(upstream="scripted", temperature=0.1, extra={"a": 1, "b": [{"x": 1, "y": 2}]}), EXPLICIT, "openai-chat")
-    second = resolve(choice(upstream="scripted", extra={"b": [{"y": 2, "x": 1}], "a": 1}, temperature=0.1, script=[{"text": "x"}]), EXPLICIT, "openai-chat")
+    script = [{"text": "x"}]
+    second = resolve(choice(upstream="scripted", extra={"b": [{"y": 2, "x": 1}], "a": 1}, temperature=0.1, script=script), EXPLICIT, "openai-chat")
     assert first.digest == second.digest
     assert second.model.params["script"] == [{"text": "x"}]
 

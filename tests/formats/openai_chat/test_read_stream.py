@@ -206,7 +206,7 @@ def test_what_a_failed_generation_had_said_is_kept():
     assert json.loads(answer.parts()[0].block) == {"failed_generation": ["<call>"]}  # type: ignore[union-attr] # an opaque part
 
 
-@pytest.mark.parametrize("event", [b"data: {not json\n\n", b"data: [" + b"[" * 100_000 + b"\n\n", b"data: {\"a\": NaN}\n\n"])
+@pytest.mark.parametrize("event", [b"data: {not json\n\n", b"data: [" + b"[" * 100_000 + b"\n\n", b'data: {"a": NaN}\n\n'])
 def test_an_event_that_is_no_json_ends_the_stream(event: bytes):
     assert isinstance(read([chunk({"content": "x"}), event, STOP, DONE])[-1], StreamFailed)
 
