@@ -50,6 +50,10 @@ install: $(DEV)  ## install what development needs into .venv
 test: $(DEV)  ## run the tests, on two processes
 	@$(BIN)/python -m pytest -n 2 $(ARGS)
 
+.PHONY: test-postgres
+test-postgres: $(DEV)  ## run the storage tests on the embedded server, on an installed PostgreSQL and through PgBouncer
+	@PYTHON=$(BIN)/python sh tests/postgres_matrix.sh $(ARGS)
+
 .PHONY: check
 check: $(DEV)  ## style, types, layers, house rules, container files
 	@$(BIN)/ruff check .

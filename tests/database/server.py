@@ -2,14 +2,13 @@
 
 import asyncio
 import fcntl
-import importlib.util
-import inspect
 import os
 import shutil
 import sys
 from pathlib import Path
 
 from app.storage.embedded import EmbeddedPostgres
+from app.storage.migrate import migrate
 from tests.database.copies import statement, with_database
 from tests.database.shared import APP_VARIABLE, MIGRATE_VARIABLE, Server, publish
 
@@ -40,12 +39,7 @@ def main(root: Path) -> None:
 async def make_template(server: Server) -> None:
     """A database with the product's own migrations, closed to connections so that it can always be copied."""
     await statement(server, f"CREATE DATABASE \"{server.template}\" ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
-    if importlib.util.find_spec("app.storage.migrate") is not None:
-        from app.storage.migrate import migrate
-
-        done = await asyncio.to_thread(migrate, with_database(server.admin_url, server.template))
-        if inspect.isawaitable(done):
-            await done
+    await migrate(with_database(server.admin_url, server.template))
     await statement(server, f'ALTER DATABASE "{server.template}" ALLOW_CONNECTIONS false')
 
 

@@ -88,7 +88,11 @@ class EmbeddedPostgres:
     def start_blocking(self, on_progress: Progress | None = None) -> Urls:
         """`start` for code without an event loop; `on_progress` is called on the server's thread."""
         self._launch(on_progress or _log.info)
-        return self._ready.result()
+        try:
+            return self._ready.result()
+        except KeyboardInterrupt:
+            self._stop.set()
+            raise
 
     def stop_blocking(self) -> None:
         """`stop` for code without an event loop."""
