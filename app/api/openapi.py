@@ -2,7 +2,9 @@
 
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from app.api.answers import JSON, PROBLEM_JSON
@@ -139,3 +141,14 @@ def _responses(operation: Operation) -> dict[str, Any]:
     for status in problems & found.keys():
         found[status]["content"] = {**found[status].get("content", {}), PROBLEM_JSON: {"schema": ref("Problem")}}
     return {str(status): found[status] for status in sorted(found)}
+
+
+def main(path: str) -> None:
+    """Writes the document; for `make openapi`."""
+    from app.api.app import OPERATIONS  # the table imports this file
+
+    Path(path).write_bytes(rendered(OPERATIONS))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
