@@ -79,6 +79,7 @@ class Acceptance:
             again = await desk.replay(tenant, session, key)
             if again is not None:
                 return again
+            desk.check_open()
             session = await self._endings.make_room(tenant, session, room)
             if opening.expected_head is not None and opening.expected_head != session.head_seq:
                 raise HeadMismatch(session.head_seq)

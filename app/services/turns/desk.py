@@ -8,7 +8,7 @@ from uuid import UUID
 
 from app.context.sources import AgentRevision, Ephemeral
 from app.entries import lossless
-from app.entries.errors import Conflict, KeyReused, NotFound
+from app.entries.errors import Conflict, KeyReused, NotFound, Unavailable
 from app.entries.ids import SESSION, format_id
 from app.entries.messages import Entry, NewEntry, encode
 from app.models.resolve import ModelChoice
@@ -51,7 +51,13 @@ class Desk:
     lease_seconds: float
     running: dict[TurnKey, Running] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    draining: bool = False
     closing: bool = False
+
+    def check_open(self) -> None:
+        """Raises `Unavailable` once the process is about to end: another replica takes the turn."""
+        if self.draining:
+            raise Unavailable("The service is stopping; send the request again, another replica takes it.")
 
     async def replay(self, tenant: UUID, session: SessionRow, key: IdempotencyKey | None) -> Accepted | None:
         """The turn that a key opened before; None for a new key. Raises `KeyReused` for another body."""

@@ -79,6 +79,7 @@ class Keeper:
 
     async def drain(self, seconds: float) -> None:
         """Lets running turns go on for that long, then ends each as interrupted with what it has."""
+        self._desk.draining = True
         waiting = set(self._desk.tasks)
         if waiting and seconds > 0:
             await asyncio.wait(waiting, timeout=seconds)

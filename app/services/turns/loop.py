@@ -57,6 +57,8 @@ class Loop:
                     return
                 case Call():
                     call = await self._calls.run(running, move)
+                    if running.stop.is_set():
+                        await self._hear_stop(running)
                     rests = await self.conclude(running, call.drafts, call.write, call.events)
                 case Run() | Mend():
                     raise RuntimeError("an executor that no agent of this build can name")

@@ -66,6 +66,7 @@ class Results:
                 raise Conflict("The turn is settled; its calls have their results.", "turn-settled")
             if row.status != "requires_action":
                 raise SessionBusy(turn_id)
+            desk.check_open()
             drafts = fresh + _extra(extra, row.number)
             try:
                 return await self._store(tenant, session, row, entries, drafts, key)
