@@ -102,3 +102,9 @@ def store_url(session: ImportedSession, kind: Literal["image", "file"], url: str
 def mapping(value: Any) -> Mapping[str, Any]:
     """The object, or an empty one where there is none."""
     return value if isinstance(value, Mapping) else {}
+
+
+def word(value: Mapping[str, Any], key: str) -> str | None:
+    """The text under a key; None where there is none, it is empty, or it is something else."""
+    found = value.get(key)
+    return found if isinstance(found, str) and found else None

@@ -9,7 +9,7 @@ the path belongs to it, and so do the results of its calls.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.formats.reading import mapping
+from app.formats.reading import mapping, word
 
 Line = Mapping[str, Any]
 
@@ -28,17 +28,15 @@ def blocks(line: Line) -> list[Mapping[str, Any]]:
 def current_branch(records: Sequence[Line]) -> frozenset[int]:
     """The indexes of the conversational records on the current branch."""
     path = set(_path(records))
-    responses = {mapping(records[index].get("message")).get("id") for index in path if records[index].get("type") == "assistant"} - {None}
+    responses = {word(records[index]["message"], "id") for index in path if is_conversation(records[index])} - {None}
     members = {
-        index
-        for index, record in enumerate(records)
-        if is_conversation(record) and (index in path or mapping(record["message"]).get("id") in responses)
+        index for index, record in enumerate(records) if is_conversation(record) and (index in path or word(record["message"], "id") in responses)
     }
-    calls = {block.get("id") for index in members for block in blocks(records[index]) if block.get("type") == "tool_use"}
+    calls = {word(block, "id") for index in members for block in blocks(records[index]) if block.get("type") == "tool_use"}
     results = {
         index
         for index, record in enumerate(records)
-        if is_conversation(record) and any(block.get("type") == "tool_result" and block.get("tool_use_id") in calls for block in blocks(record))
+        if is_conversation(record) and any(block.get("type") == "tool_result" and word(block, "tool_use_id") in calls for block in blocks(record))
     }
     return frozenset(members | results)
 
@@ -46,14 +44,14 @@ def current_branch(records: Sequence[Line]) -> frozenset[int]:
 def _path(records: Sequence[Line]) -> Iterator[int]:
     first: dict[str, int] = {}
     for index, record in enumerate(records):
-        if isinstance(record.get("uuid"), str):
-            first.setdefault(record["uuid"], index)
+        if (uuid := word(record, "uuid")) is not None:
+            first.setdefault(uuid, index)
     at = next((index for index in range(len(records) - 1, -1, -1) if is_conversation(records[index])), None)
     seen: set[int] = set()
     while at is not None and at not in seen:
         seen.add(at)
         yield at
-        parent = records[at].get("parentUuid") or records[at].get("logicalParentUuid")
+        parent = word(records[at], "parentUuid") or word(records[at], "logicalParentUuid")
         if parent is None:
             return
         at = first[parent] if parent in first else next((index for index in range(at - 1, -1, -1) if is_conversation(records[index])), None)

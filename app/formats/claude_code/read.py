@@ -15,7 +15,7 @@ from app.entries.parts import Part, Text, ToolCall
 from app.formats.claude_code.blocks import answer_part, input_part, result_parts
 from app.formats.claude_code.branch import blocks, current_branch, is_conversation
 from app.formats.protocols import ImportedMessage, ImportedSession, Note, UnreadableImport
-from app.formats.reading import lines, mapping, values
+from app.formats.reading import lines, mapping, values, word
 
 _STOP_REASONS = {
     "end_turn": "finished",
@@ -72,11 +72,13 @@ def read(data: Iterable[bytes]) -> Iterator[ImportedSession]:
 
 def _sessions(records: Sequence[tuple[str, Mapping[str, Any]]]) -> list[list[tuple[str, Mapping[str, Any]]]]:
     """The main session and one for each subagent; a file of one subagent alone is one session."""
-    groups: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
-    mixed = len({bool(record.get("isSidechain")) for _, record in records if is_conversation(record)}) > 1
+    spoken = [record for _, record in records if is_conversation(record)]
+    mixed = len({bool(record.get("isSidechain")) for record in spoken}) > 1
+    agents = {word(record, "agentId") or "sidechain" for record in spoken if mixed and record.get("isSidechain")}
+    groups: dict[str, list[tuple[str, Mapping[str, Any]]]] = {"": []}
     for place, record in records:
-        agent = str(record.get("agentId") or "sidechain") if mixed and record.get("isSidechain") else ""
-        groups.setdefault(agent, []).append((place, record))
+        agent = (word(record, "agentId") or "sidechain") if record.get("isSidechain") else ""
+        groups.setdefault(agent if agent in agents else "", []).append((place, record))
     return [groups[key] for key in sorted(groups)]
 
 
@@ -92,7 +94,7 @@ class _Session:
         self.names: dict[str, str] = {}
         self.seen: dict[str, Mapping[str, Any]] = {}
         self.fields: dict[str, int] = {}
-        self.known = {record.get("uuid") for record in self.records}
+        self.known = {word(record, "uuid") for record in self.records} - {None}
 
     def read(self) -> ImportedSession:
         session = self.session
@@ -103,7 +105,7 @@ class _Session:
                 self._beside(index, record)
         session.lost.extend(Note(f"{count} lines", name, _LOST_FIELDS[name]) for name, count in self.fields.items())
         first = next(record for record in self.records if is_conversation(record))
-        session.external_id = "/".join(str(part) for part in (first.get("sessionId"), first.get("agentId")) if part) or None
+        session.external_id = "/".join(str(part) for part in (word(first, "sessionId"), word(first, "agentId")) if part) or None
         if session.title is None:
             asked = [title for entry in session.entries if entry.kind == "user_message" and not entry.hidden and (title := _title(entry))]
             session.title = next((title for title in asked if not title.startswith("<")), asked[0] if asked else None)
@@ -111,16 +113,17 @@ class _Session:
 
     def _beside(self, index: int, record: Mapping[str, Any]) -> None:
         kind = record["type"]
-        if kind == "summary" and isinstance(record.get("summary"), str) and record.get("leafUuid") in self.known:
-            self.session.title = record["summary"][:500]
+        title = word(record, "summary")
+        if kind == "summary" and title is not None and word(record, "leafUuid") in self.known:
+            self.session.title = title[:500]
             self.session.kept += 1
             return
-        what = "/".join(str(word) for word in (kind, record.get("subtype") or mapping(record.get("data")).get("type")) if word)
+        what = "/".join(str(part)[:64] for part in (kind, record.get("subtype") or mapping(record.get("data")).get("type")) if part)
         self._lose(index, what, _NOT_CONVERSATION.get(kind, "a record of a kind that is not known"))
 
     def _conversation(self, index: int, record: Mapping[str, Any]) -> None:
-        uuid = record.get("uuid")
-        if isinstance(uuid, str):
+        uuid = word(record, "uuid")
+        if uuid is not None:
             if self.seen.get(uuid) == record["message"]:
                 self._lose(index, "line", "the same line stands in the file before")
                 return
@@ -139,21 +142,21 @@ class _Session:
 
     def _answer(self, index: int, record: Mapping[str, Any]) -> None:
         message, place = record["message"], self.places[index]
-        model = str(message.get("model") or "unknown")
+        model = word(message, "model") or "unknown"
         content = message.get("content")
         parts: list[Part] = [answer_part(block, model, place, self.session) for block in blocks(record)]
         if isinstance(content, str):
             parts.append(Text(content))
         self.names.update({part.tool_call_id: part.name for part in parts if isinstance(part, ToolCall)})
-        response = message.get("id")
+        response = word(message, "id")
         stop = _STOP_REASONS.get(str(message.get("stop_reason")))
-        if isinstance(response, str) and response in self.answers:
+        if response is not None and response in self.answers:
             self._extend(self.answers[response], parts, stop, index)
             return
         made_up = model == "<synthetic>" or record.get("isApiErrorMessage") is True
         if made_up:
             self._change(index, "answer", "written by the client and not by a model: kept as failed, in no later model call")
-        elif isinstance(response, str):
+        elif response is not None:
             self.answers[response] = len(self.session.entries)
         self._add(index, record, "assistant_message", Answer(tuple(parts), Status.FAILED if made_up else Status.COMPLETED, model, stop))
 
@@ -173,8 +176,8 @@ class _Session:
         found = 0
         for block in content if isinstance(content, list) else [content if isinstance(content, str) else ""]:
             result = mapping(block)
-            tool_call_id = result.get("tool_use_id")
-            if result.get("type") != "tool_result" or not isinstance(tool_call_id, str) or not tool_call_id:
+            tool_call_id = word(result, "tool_use_id")
+            if result.get("type") != "tool_result" or tool_call_id is None:
                 said.append(input_part(block, place, self.session))
                 continue
             found += self._say(index, record, said)
