@@ -27,7 +27,7 @@ async def connect(url: str) -> asyncpg.Connection:
 async def copy_of_template(server: Server) -> AsyncIterator[str]:
     """The name of a fresh database; dropped afterwards, whoever is still connected."""
     name = f"{server.template}_{os.getpid()}_{next(_numbers)}"
-    await statement(server, f'CREATE DATABASE "{name}" TEMPLATE "{server.template}"')
+    await statement(server, f'CREATE DATABASE "{name}" TEMPLATE "{server.template}" STRATEGY FILE_COPY')
     try:
         yield name
     finally:

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 START_SECONDS = 90
+MEMORY = Path("/dev/shm")  # makes a database, and syncs one, ten times as fast as a busy disk
+MEMORY_BYTES_MIN = 2 * 2**30
 APP_VARIABLE, MIGRATE_VARIABLE = "CONTEXT_LEDGER_TEST_DATABASE_URL", "CONTEXT_LEDGER_TEST_MIGRATE_DATABASE_URL"
 
 
@@ -27,8 +30,13 @@ class Server:
 
 def run_root() -> Path:
     """A folder that all workers of this run of pytest share, and no other run."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"pid{os.getpid()}")
-    root = Path(tempfile.gettempdir()) / f"context-ledger-tests-{os.geteuid()}-{run}"
+    base = Path(tempfile.gettempdir())
+    if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= MEMORY_BYTES_MIN:
+        base = MEMORY
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if run is None:
+        return Path(tempfile.mkdtemp(prefix="context-ledger-tests-", dir=base))
+    root = base / f"context-ledger-tests-{os.geteuid()}-{run}"
     root.mkdir(mode=0o700, exist_ok=True)
     return root
 

@@ -14,6 +14,7 @@ from app.storage.embedded.identity import Identity
 ADMIN = "ledger_admin"  # the superuser: migrations only
 INITDB_SECONDS = 300
 SAID_CHARS_MAX = 500
+DISK_FULL = ("No space left on device", "Disk quota exceeded", "Check free disk space")
 
 # Given on the command line, so that neither a file nor ALTER SYSTEM can weaken them. For a service on about two cores.
 SETTINGS = (
@@ -78,6 +79,13 @@ def environment() -> dict[str, str]:
     return {**kept, "LC_ALL": "C"}
 
 
+def fault_of(folder: Folder, said: str) -> DiskFull | StartFailed:
+    """Why a program of the server ended, by its last words."""
+    if any(saying in said for saying in DISK_FULL):
+        return DiskFull(folder.path)
+    return StartFailed(folder.log, said.strip()[-SAID_CHARS_MAX:])
+
+
 def _initialise(folder: Folder, binaries: Path, identity: Identity) -> None:
     with folder.faults():
         shutil.rmtree(folder.unfinished, ignore_errors=True)
@@ -99,10 +107,7 @@ def _initialise(folder: Folder, binaries: Path, identity: Identity) -> None:
     except subprocess.TimeoutExpired as error:
         raise StartFailed(folder.log, f"initdb took more than {INITDB_SECONDS} seconds") from error
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()
-        if "No space left on device" in said or "Disk quota exceeded" in said:
-            raise DiskFull(folder.path)
-        raise StartFailed(folder.log, said[-SAID_CHARS_MAX:])
+        raise fault_of(folder, done.stderr.decode(errors="replace"))
     with folder.faults():
         folder.unfinished.rename(folder.cluster)
         _flush(folder.path)

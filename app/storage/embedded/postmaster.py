@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from app.storage.embedded.cluster import SAID_CHARS_MAX, environment
-from app.storage.embedded.errors import DiskFull, OtherMajorVersion, StartFailed
+from app.storage.embedded.cluster import environment, fault_of
+from app.storage.embedded.errors import StartFailed
 from app.storage.embedded.folder import Folder
 
 Progress = Callable[[str], None]
@@ -49,7 +49,7 @@ class Postmaster:
     def wait_ready(self, progress: Progress) -> None:
         """Returns when it takes connections. Recovery may take as long as it takes; `progress` hears of it.
 
-        Raises StartFailed, DiskFull, OtherMajorVersion when it ends by itself, Stopped when told to.
+        Raises StartFailed, DiskFull when it ends by itself, Stopped when told to.
         """
         began = spoke = time.monotonic()
         starts = 1
@@ -59,7 +59,7 @@ class Postmaster:
             if self.ended():
                 # A postmaster.pid, or children, of one that was killed can take a second to clear.
                 if starts > STALE_STARTS_MAX or not any(word in self._said() for word in STALE):
-                    raise self._why()
+                    raise fault_of(self._folder, self._said())
                 starts += 1
                 time.sleep(min(0.1 * starts, 1.0))
                 self._process = self._spawn()
@@ -97,12 +97,6 @@ class Postmaster:
                 return log.read().decode(errors="replace").strip()
         except OSError:
             return ""
-
-    def _why(self) -> DiskFull | OtherMajorVersion | StartFailed:
-        said = self._said()
-        if "No space left on device" in said or "Disk quota exceeded" in said:
-            return DiskFull(self._folder.path)
-        return StartFailed(self._folder.log, said[-SAID_CHARS_MAX:])
 
 
 def clear_leftovers(folder: Folder, progress: Progress) -> None:
