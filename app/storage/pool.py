@@ -10,7 +10,6 @@ import contextlib
 from typing import Any
 
 import asyncpg
-from sqlalchemy.exc import MissingGreenlet
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import PoolProxiedConnection
 
@@ -48,13 +47,13 @@ class Pool:
             pool_size=size,
             max_overflow=0,
             pool_timeout=POOL_WAIT_SECONDS_MAX,
-            pool_recycle=1800,
             pool_use_lifo=True,
             pool_reset_on_return=None,
             skip_autocommit_rollback=True,
             isolation_level="AUTOCOMMIT",
         )
         self._pool: Any = self._engine.sync_engine.pool
+        self._hollow = 0
 
     async def fetch(self, statement: str, *arguments: Any) -> list[Any]:
         """The rows of one statement, as asyncpg records.
@@ -75,7 +74,7 @@ class Pool:
                 fault = translated(error)
             except BaseException as error:
                 fault = translated(error)
-                held.invalidate()
+                self._forget(held)
                 if fault is None:
                     raise
             else:
@@ -87,22 +86,25 @@ class Pool:
     async def _checkout(self) -> PoolProxiedConnection:
         """A connection that is not known to be dead: a server that went away is noticed here, not by a request."""
         for _ in range(_CHECKOUTS_MAX):
-            held = self._idle() or await self._engine.raw_connection()
+            held = self._idle()
+            if held is None:
+                held = await self._engine.raw_connection()
+                self._hollow -= bool(self._hollow and not held.info)
             driver = held.driver_connection
             if driver is not None and not driver.is_closed():
                 return held
-            held.invalidate()
+            self._forget(held)
             held.close()
         return await self._engine.raw_connection()
 
+    def _forget(self, held: PoolProxiedConnection) -> None:
+        """Closes a connection. Its place in the pool stays, hollow, until somebody who may wait opens another in it."""
+        held.invalidate()
+        self._hollow += 1
+
     def _idle(self) -> PoolProxiedConnection | None:
         """A connection that is open and idle, without the detour over a greenlet, which costs 40 µs. None: one has to be opened."""
-        if self._pool.checkedin() == 0:
-            return None
-        try:
-            return self._engine.sync_engine.raw_connection()
-        except MissingGreenlet:  # it was invalidated or is due for recycling, and would be opened here
-            return None
+        return self._engine.sync_engine.raw_connection() if self._pool.checkedin() and not self._hollow else None
 
     async def _prepared(self, held: PoolProxiedConnection, statement: str) -> Any:
         statements = held.info.setdefault(_STATEMENTS, {})

@@ -9,7 +9,7 @@
 -- the turn's id) · LG007 fence lost · LG009 other tenant · LG010 claim ran out · LG011 exists · LG012 pending (detail: the turn's id).
 CREATE FUNCTION ledger.append_v1(
   p_tenant uuid, p_session uuid,
-  p_kinds text[], p_families text, p_versions int[], p_turns bigint[], p_tokens int[], p_payloads text[],
+  p_kinds text[], p_families text, p_versions int[], p_turns bigint[], p_tokens int[], p_payloads text[], p_salts bytea[],
   p_flags text, p_agents text[], p_invocations int[], p_attributes text[], p_ats timestamptz[], p_lines text[], p_blob_names text[],
   p_expected_head bigint, p_fence bigint, p_more text, p_documents text[],
   p_event_ns bigint[], p_event_turns bigint[], p_event_bodies text[],
@@ -30,7 +30,6 @@ DECLARE
   v_claimed  bigint;                     -- the turn that holds the session
   v_pending  bigint;
   v_opened   bigint;                     -- the number of the turn that this append opens
-  v_salts    uuid[];
   v_family   text;
   v_flag     text := '0';
   v_line     text;
@@ -112,9 +111,8 @@ BEGIN
     IF p_flags IS NOT NULL THEN
       v_flag := substr(p_flags, i, 1);
     END IF;
-    v_salts[i] := gen_random_uuid();
     message_indexes[i] := CASE v_family WHEN 'm' THEN v_messages + length(translate(left(p_families, i - 1), 'sft', '')) END;
-    payload_digests[i] := ledger.payload_digest(v_salts[i], p_payloads[i], p_attributes[i], p_lines[i], p_blob_names[i]);
+    payload_digests[i] := ledger.payload_digest(p_salts[i], p_payloads[i], p_attributes[i], p_lines[i], p_blob_names[i]);
     head_digest := ledger.link_digest(
       head_digest, v_head + i, p_kinds[i], v_family, p_versions[i], v_turns[i], message_indexes[i], p_agents[i],
       coalesce(p_invocations[i], 0), p_tokens[i], v_flag IN ('1', '3'), v_flag IN ('0', '1'), p_ats[i], recorded_at, payload_digests[i]);
@@ -128,7 +126,7 @@ BEGIN
            e.family, e.kind, e.agent, e.payload::json, e.attributes::json, e.line, e.blobs
       FROM unnest(p_kinds, string_to_array(p_families, NULL), p_versions, v_turns, p_tokens, p_payloads,
                   string_to_array(p_flags, NULL), p_agents, p_invocations, p_attributes, p_ats, p_lines, p_blob_names,
-                  message_indexes, v_salts, payload_digests, digests)
+                  message_indexes, p_salts, payload_digests, digests)
            WITH ORDINALITY AS e(kind, family, version, turn, tokens, payload, flag, agent, invocation, attributes, at, line, blobs,
                                 message_index, salt, payload_digest, digest, i);
   END IF;

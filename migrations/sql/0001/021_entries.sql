@@ -9,7 +9,7 @@ CREATE TABLE ledger.entries (
   at                 timestamptz,           -- the original time of an import
   recorded_at        timestamptz NOT NULL,
   erased_at          timestamptz,
-  salt               uuid,                                       -- null only after an erasure, as payload
+  salt               bytea,                                      -- null only after an erasure, as payload
   invocation         int         NOT NULL,
   tokens             int         NOT NULL,
   version            smallint    NOT NULL,
