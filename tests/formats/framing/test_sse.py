@@ -18,7 +18,8 @@ def read(*pieces: bytes) -> list[SseEvent]:
 def plain(data: bytes) -> list[SseEvent]:
     """The standard read literally, all at once: a reader of another making."""
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-    found, name, last_id, held = [], "", "", []
+    found, held = list[SseEvent](), list[str]()
+    name = last_id = ""
     lines = re.split("\r\n|\n|\r", text)
     for line in lines[:-1]:
         if line == "":

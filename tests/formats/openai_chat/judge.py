@@ -43,6 +43,12 @@ def objections(body: bytes) -> list[str]:
     return [f"{error.json_path}: {error.message[:200]}" for error in request_judge().iter_errors(orjson.loads(body))]
 
 
+def sdk_calls(answer: ChatCompletion) -> list[tuple[str, str, str]]:
+    """Id, name and argument text of each function call."""
+    calls = answer.choices[0].message.tool_calls or []
+    return [(call.id, call.function.name, call.function.arguments) for call in calls if call.type == "function"]
+
+
 def sdk_answer(stream: bytes) -> ChatCompletion:
     """The answer as the SDK's own client reads it from a canned connection and puts it together. Raises `openai.APIError`."""
     transport = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=stream))

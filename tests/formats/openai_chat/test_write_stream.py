@@ -16,10 +16,10 @@ from app.entries.deltas import (
     Usage,
     UsageReport,
 )
-from app.entries.parts import Reasoning, Text, ToolCall
+from app.entries.parts import Part, Reasoning, Text, ToolCall
 from app.formats.framing.sse import SseReader
 from app.formats.openai_chat.write_stream import ChatStreamWriter
-from tests.formats.openai_chat.judge import sdk_answer
+from tests.formats.openai_chat.judge import sdk_answer, sdk_calls
 from tests.formats.openai_chat.streams import fold, read
 
 
@@ -44,10 +44,7 @@ def test_the_official_client_reads_it():
     message = answer.choices[0].message
     assert message.content == "said\u2028\r\n"
     assert (message.model_extra or {})["reasoning_content"] == "think"
-    assert [(call.id, call.function.name, call.function.arguments) for call in message.tool_calls or []] == [
-        ("p1", "f", '{"a":1}'),
-        ("ours", "g", ""),
-    ]
+    assert sdk_calls(answer) == [("p1", "f", '{"a":1}'), ("ours", "g", "")]
     assert answer.choices[0].finish_reason == "tool_calls"
     assert answer.usage is not None
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens, answer.usage.total_tokens) == (10, 5, 15)
@@ -91,14 +88,14 @@ answers = st.builds(
 @given(answers, st.none() | st.builds(Usage, *[st.none() | st.integers(0, 99)] * 5))
 def test_what_is_written_is_read_back(answer: tuple[list[str], list[str], list[tuple[str, list[str]]], str], usage: Usage | None):
     reasoning, text, calls, stop = answer
-    deltas: list[Delta] = [ReasoningDelta(0, piece) for piece in reasoning] + [TextDelta(1, piece) for piece in text]
+    deltas: list[Delta] = [*(ReasoningDelta(0, piece) for piece in reasoning), *(TextDelta(1, piece) for piece in text)]
     for index, (name, arguments) in enumerate(calls):
         deltas += [ToolCallStarted(2 + index, name, f"id{index}"), *(ToolCallDelta(2 + index, piece) for piece in arguments)]
     deltas += [UsageReport(usage)] if usage is not None else []
     found = fold(read([write(*deltas, Finished("tool_calls" if calls else stop))]))
     assert found.finished is not None
     assert found.finished.stop_reason == ("tool_calls" if calls else stop)
-    expected = [Reasoning("".join(reasoning))] if reasoning else []
+    expected: list[Part] = [Reasoning("".join(reasoning))] if reasoning else []
     expected += [Text("".join(text))] if text else []
     expected += [ToolCall("", name, "".join(arguments), f"id{index}") for index, (name, arguments) in enumerate(calls)]
     assert found.parts() == tuple(expected)

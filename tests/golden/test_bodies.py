@@ -1,0 +1,50 @@
+"""Bodies, pointers and losses of each scenario, compared with the files beside this one. `make golden` rewrites them; read the diff."""
+
+import json
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+
+import orjson
+import pytest
+
+from app.context.compile import compile_context
+from app.formats.registry import FORMATS
+from tests.formats.openai_chat.judge import objections
+from tests.golden.scenarios import BLOBS, SCENARIOS
+from tests.strategies import tokens
+
+
+@pytest.mark.req("S0-24", "S2-09")
+@pytest.mark.parametrize("dialect", FORMATS)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_bodies_are_the_ones_of_the_golden_files(scenario: str, dialect: str, update_golden: bool):
+    written = FORMATS[dialect].write_request(compile_context(SCENARIOS[scenario](), tokens).request, BLOBS)
+    found = {
+        "digest": "sha256:" + sha256(written.body).hexdigest(),
+        "body": orjson.loads(written.body),
+        "sections": written.sections,
+        "pointers": [[pointer.pointer, pointer.source, pointer.part] for pointer in written.pointers],
+        "losses": [asdict(loss) for loss in written.losses],
+    }
+    path = Path(__file__).parent / scenario / f"{dialect}.json"
+    text = json.dumps(found, indent=1) + "\n"
+    if update_golden:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert path.read_text() == text, "`make golden` rewrites the files; read the diff before it is committed"
+
+
+@pytest.mark.req("S0-30")
+@pytest.mark.parametrize("dialect", FORMATS)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_bodies_are_valid_by_our_rules_and_by_the_vendors_types(scenario: str, dialect: str):
+    written = FORMATS[dialect].write_request(compile_context(SCENARIOS[scenario](), tokens).request, BLOBS)
+    assert FORMATS[dialect].validate(orjson.loads(written.body)) == []
+    allowed = ["reasoning_content"] if SCENARIOS[scenario]().target.rules.reasoning_key else []
+    assert [text for text in objections(written.body) if not any(key in text for key in allowed)] == []
+
+
+def test_every_file_belongs_to_a_scenario():
+    files = {path.relative_to(Path(__file__).parent).as_posix() for path in Path(__file__).parent.glob("*/*.json")}
+    assert files == {f"{scenario}/{dialect}.json" for scenario in SCENARIOS for dialect in FORMATS}
