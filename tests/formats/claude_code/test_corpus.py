@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from app.entries.messages import Answer, Message, ToolResult, decode, encode
-from app.entries.parts import ToolCall
+from app.entries.parts import Text, ToolCall
 from app.formats.claude_code.read import read
 from app.formats.protocols import ImportedSession
 from app.formats.reading import lines, values
@@ -64,7 +64,8 @@ def test_every_message_of_the_conversation_comes_through(files: dict[str, bytes]
         results = [entry.body.tool_call_id for entry in session.entries if isinstance(entry.body, ToolResult)]
         assert results == [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"], name
         inputs = [block for value in expected if value["type"] == "user" for block in _blocks(value) if block["type"] == "text"]
-        texts = [part.text for entry in session.entries if isinstance(entry.body, Message) for part in entry.body.parts]  # type: ignore[union-attr] # text alone in this corpus
+        said = [part for entry in session.entries if isinstance(entry.body, Message) for part in entry.body.parts]
+        texts = [part.text for part in said if isinstance(part, Text)]
         assert texts == [block["text"] for block in inputs], name
 
 

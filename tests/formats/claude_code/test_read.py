@@ -86,7 +86,8 @@ def test_tool_results_text_pictures_and_what_the_user_said_beside_them():
     assert session.blobs[digest] == ("image/png", b"\x89PNG")
     assert isinstance(session.entries[0].body, Message)
     assert isinstance(session.entries[0].body.parts[1], Media)
-    assert [type(part) for part in session.entries[2].body.parts] == [Text, Media]  # type: ignore[union-attr] # a decoded body
+    assert isinstance(session.entries[2].body, ToolResult)
+    assert [type(part) for part in session.entries[2].body.parts] == [Text, Media]
     assert session.entries[3].body == ToolResult("t2", (Text(""),), "Bash")
     assert [(note.source, note.what) for note in session.changed] == [("line 3", "line"), ("line 4", "image")]
     last = session.entries[5].body

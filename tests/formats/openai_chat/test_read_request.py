@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from app.context.draft import EphemeralOrigin, NeutralMessage
+from app.context.draft import EphemeralOrigin, NeutralMessage, Role
 from app.entries.messages import Answer, Message, ToolResult
 from app.entries.parts import Media, Opaque, Reasoning, Text, ToolCall
 from app.formats.openai_chat.read_request import read
@@ -15,7 +15,7 @@ from app.formats.openai_chat.write_request import write_request
 from app.formats.protocols import ImportedSession, UnreadableImport
 from tests.formats.openai_chat.requests import request
 
-ROLES = {"user_message": "user", "assistant_message": "assistant", "tool_result": "tool"}
+ROLES: dict[str, Role] = {"user_message": "user", "assistant_message": "assistant", "tool_result": "tool"}
 
 
 def imported(*messages: Any) -> ImportedSession:
@@ -30,7 +30,7 @@ def replayed(session: ImportedSession) -> list[Any]:
         assert isinstance(entry.body, Message | Answer | ToolResult)
         if entry.kind in ROLES:
             tool_call_id = entry.body.tool_call_id if isinstance(entry.body, ToolResult) else None
-            neutral.append(NeutralMessage(ROLES[entry.kind], entry.body.parts, EphemeralOrigin(0), tool_call_id))  # type: ignore[arg-type] # a role
+            neutral.append(NeutralMessage(ROLES[entry.kind], entry.body.parts, EphemeralOrigin(0), tool_call_id))
     blobs = {digest: content for digest, (_, content) in session.blobs.items()}
     return list(orjson.loads(write_request(request(*neutral), blobs).body)["messages"])
 
