@@ -94,6 +94,7 @@ class _Session:
         self.names: dict[str, str] = {}
         self.seen: dict[str, Mapping[str, Any]] = {}
         self.fields: dict[str, int] = {}
+        self.titled: int | None = None
         self.known = {word(record, "uuid") for record in self.records} - {None}
 
     def read(self) -> ImportedSession:
@@ -115,6 +116,10 @@ class _Session:
         kind = record["type"]
         title = word(record, "summary")
         if kind == "summary" and title is not None and word(record, "leafUuid") in self.known:
+            if self.titled is not None:
+                self._lose(self.titled, "summary", "an earlier title of this session, which a later one replaces")
+                self.session.kept -= 1
+            self.titled = index
             self.session.title = title[:500]
             self.session.kept += 1
             return
