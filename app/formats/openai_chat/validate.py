@@ -21,14 +21,14 @@ PartCheck = Callable[[Mapping[str, Any], str, Found], None]
 
 
 def validate(body: Mapping[str, Any], call_id_chars_max: int = RULES.call_id_chars_max) -> list[Violation]:
-    """All violations, in the order of the body. Details name rules, limits and positions, never content."""
+    """All violations of a parsed JSON body, in its order. Details name rules, limits and positions, never content."""
     found: Found = []
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         found.append(Violation("/messages", "messages-missing", "`messages` has to be a list of at least one message."))
     else:
         for index, message in enumerate(messages):
-            if isinstance(message, Mapping):
+            if isinstance(message, dict):
                 _message(message, f"/messages/{index}", found, call_id_chars_max)
             else:
                 found.append(Violation(f"/messages/{index}", "not-an-object", "A message is an object."))
@@ -53,11 +53,17 @@ def _message(message: Mapping[str, Any], at: str, found: Found, call_id_chars_ma
             found.append(Violation(f"{at}/content", "content-invalid", "A function message has a string or null."))
         return
     if role == "tool":
-        _call_id(message.get("tool_call_id"), f"{at}/tool_call_id", found, call_id_chars_max)
-    if message.get("content") is None:
+        _call_id(message, "tool_call_id", at, found, call_id_chars_max)
+    content = message.get("content")
+    if content is None:
         found.append(Violation(f"{at}/content", "content-missing", f"A {role} message needs content; an empty string will do."))
-        return
-    _content(message["content"], f"{at}/content", found, check_user_part if role == "user" else check_text_part)
+    elif not _short_text(content):
+        _content(content, f"{at}/content", found, check_user_part if role == "user" else check_text_part)
+
+
+def _short_text(content: Any) -> bool:
+    """Whether content is what it nearly always is: a string within the limit, with nothing more to look at."""
+    return isinstance(content, str) and len(content) <= CONTENT_CHARS_MAX
 
 
 def _content(content: Any, at: str, found: Found, check: PartCheck) -> None:
@@ -70,7 +76,7 @@ def _content(content: Any, at: str, found: Found, check: PartCheck) -> None:
         found.append(Violation(at, "content-empty", "A list of parts is not empty."))
     else:
         for index, part in enumerate(content):
-            if isinstance(part, Mapping):
+            if isinstance(part, dict):
                 check(part, f"{at}/{index}", found)
             else:
                 found.append(Violation(f"{at}/{index}", "not-an-object", "A part is an object."))
@@ -78,10 +84,10 @@ def _content(content: Any, at: str, found: Found, check: PartCheck) -> None:
 
 def _assistant(message: Mapping[str, Any], at: str, found: Found, call_id_chars_max: int) -> None:
     content, calls = message.get("content"), message.get("tool_calls")
-    stands_alone = any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))
     if content is not None:
-        _content(content, f"{at}/content", found, check_assistant_part)
-    elif not stands_alone:
+        if not _short_text(content):
+            _content(content, f"{at}/content", found, check_assistant_part)
+    elif not any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")):
         found.append(Violation(f"{at}/content", "content-missing", "An assistant message needs content or tool calls."))
     if calls is None:
         return
@@ -93,11 +99,11 @@ def _assistant(message: Mapping[str, Any], at: str, found: Found, call_id_chars_
     seen: set[str] = set()
     for index, call in enumerate(calls):
         place = f"{at}/tool_calls/{index}"
-        if not isinstance(call, Mapping):
+        if not isinstance(call, dict):
             found.append(Violation(place, "not-an-object", "A call is an object."))
             continue
         _call(call, place, found)
-        _call_id(call.get("id"), f"{place}/id", found, call_id_chars_max)
+        _call_id(call, "id", place, found, call_id_chars_max)
         if isinstance(call.get("id"), str):
             if call["id"] in seen:
                 found.append(Violation(f"{place}/id", "call-id-repeated", "Two calls of one message bear the same id."))
@@ -107,7 +113,7 @@ def _assistant(message: Mapping[str, Any], at: str, found: Found, call_id_chars_
 def _call(call: Mapping[str, Any], at: str, found: Found) -> None:
     kind = call.get("type", "function")
     inner = call.get(kind) if kind in ("function", "custom") else None
-    if not isinstance(inner, Mapping):
+    if not isinstance(inner, dict):
         found.append(Violation(f"{at}/type", "call-type-unknown", "A call is of type function or custom and has the object of that name."))
         return
     name = inner.get("name")
@@ -118,18 +124,19 @@ def _call(call: Mapping[str, Any], at: str, found: Found) -> None:
         found.append(Violation(f"{at}/{kind}/{said}", "arguments-not-text", f"`{said}` is a string."))
 
 
-def _call_id(value: Any, at: str, found: Found, call_id_chars_max: int) -> None:
+def _call_id(holder: Mapping[str, Any], key: str, at: str, found: Found, call_id_chars_max: int) -> None:
+    value = holder.get(key)
     if not isinstance(value, str) or not value:
-        found.append(Violation(at, "call-id-missing", "A tool call id is a non-empty string."))
+        found.append(Violation(f"{at}/{key}", "call-id-missing", "A tool call id is a non-empty string."))
     elif len(value) > call_id_chars_max:
-        found.append(Violation(at, "call-id-too-long", f"A tool call id takes at most {call_id_chars_max} characters."))
+        found.append(Violation(f"{at}/{key}", "call-id-too-long", f"A tool call id takes at most {call_id_chars_max} characters."))
 
 
 def _pairing(messages: list[Any], found: Found) -> None:
     """Every call is answered directly after its message with nothing between, and every result has such a call."""
     open_calls: dict[str, str] = {}
     for index, message in enumerate(messages):
-        if not isinstance(message, Mapping):
+        if not isinstance(message, dict):
             continue
         if message.get("role") == "tool":
             call_id = message.get("tool_call_id")
@@ -139,7 +146,7 @@ def _pairing(messages: list[Any], found: Found) -> None:
         _unanswered(open_calls, found)
         calls = message.get("tool_calls") if message.get("role") == "assistant" else None
         for number, call in enumerate(calls if isinstance(calls, list) else ()):
-            if isinstance(call, Mapping) and isinstance(call.get("id"), str):
+            if isinstance(call, dict) and isinstance(call.get("id"), str):
                 open_calls[call["id"]] = f"/messages/{index}/tool_calls/{number}"
     _unanswered(open_calls, found)
 

@@ -31,12 +31,12 @@ def check_options(body: Mapping[str, Any], found: list[Violation]) -> None:
     if isinstance(stop, list) and len(stop) > rules.STOPS_MAX:
         found.append(Violation("/stop", "stops-too-many", f"At most {rules.STOPS_MAX} stop strings are taken."))
     metadata = body.get("metadata")
-    if isinstance(metadata, Mapping) and (len(metadata) > 16 or any(len(str(k)) > 64 or len(str(v)) > 512 for k, v in metadata.items())):
+    if isinstance(metadata, dict) and (len(metadata) > 16 or any(len(str(k)) > 64 or len(str(v)) > 512 for k, v in metadata.items())):
         found.append(Violation("/metadata", "metadata-too-large", "Metadata takes 16 pairs, keys of 64 and values of 512 characters."))
     form = body.get("response_format")
-    if isinstance(form, Mapping) and form.get("type") == "json_schema":
+    if isinstance(form, dict) and form.get("type") == "json_schema":
         schema = form.get("json_schema")
-        name = schema.get("name") if isinstance(schema, Mapping) else None
+        name = schema.get("name") if isinstance(schema, dict) else None
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             found.append(Violation("/response_format/json_schema/name", "name-invalid", f"A schema name matches {rules.RULES.name_pattern}."))
 
@@ -51,9 +51,9 @@ def _tools(body: Mapping[str, Any], found: list[Violation]) -> set[str]:
     if len(tools) > rules.TOOLS_MAX:
         found.append(Violation("/tools", "tools-too-many", f"At most {rules.TOOLS_MAX} tools are taken."))
     for index, tool in enumerate(tools):
-        kind = tool.get("type") if isinstance(tool, Mapping) else None
+        kind = tool.get("type") if isinstance(tool, dict) else None
         inner = tool.get(kind) if kind in ("function", "custom") else None
-        if not isinstance(inner, Mapping):
+        if not isinstance(inner, dict):
             found.append(Violation(f"/tools/{index}", "tool-invalid", "A tool is of type function or custom and has the object of that name."))
             continue
         at, name = f"/tools/{index}/{kind}", inner.get("name")
@@ -80,12 +80,12 @@ def _choice(body: Mapping[str, Any], names: set[str], found: list[Violation]) ->
         return
     if choice in ("auto", "none", "required"):
         return
-    if not isinstance(choice, Mapping):
+    if not isinstance(choice, dict):
         found.append(Violation("/tool_choice", "choice-invalid", "`tool_choice` is auto, none, required or an object."))
     elif choice.get("type") == "allowed_tools":
         inner = choice.get("allowed_tools")
-        listed = inner.get("tools") if isinstance(inner, Mapping) else None
-        if not isinstance(inner, Mapping) or inner.get("mode") not in ("auto", "required") or not isinstance(listed, list) or not listed:
+        listed = inner.get("tools") if isinstance(inner, dict) else None
+        if not isinstance(inner, dict) or inner.get("mode") not in ("auto", "required") or not isinstance(listed, list) or not listed:
             found.append(Violation("/tool_choice/allowed_tools", "choice-invalid", "Allowed tools have a mode (auto, required) and a list."))
             return
         for index, one in enumerate(listed):
@@ -95,9 +95,9 @@ def _choice(body: Mapping[str, Any], names: set[str], found: list[Violation]) ->
 
 
 def _named(choice: Any, at: str, names: set[str], found: list[Violation]) -> None:
-    kind = choice.get("type") if isinstance(choice, Mapping) else None
+    kind = choice.get("type") if isinstance(choice, dict) else None
     inner = choice.get(kind) if kind in ("function", "custom") else None
-    if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
+    if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
         found.append(Violation(at, "choice-invalid", "A named choice is `{type, function: {name}}`."))
     elif inner["name"] not in names:
         found.append(Violation(at, "choice-not-declared", "The chosen tool is not among `tools`."))

@@ -33,18 +33,18 @@ def check_user_part(part: Mapping[str, Any], at: str, found: list[Violation]) ->
         _text(part, "text", at, found)
     elif kind == "image_url":
         image = part.get("image_url")
-        url = image.get("url") if isinstance(image, Mapping) else None
+        url = image.get("url") if isinstance(image, dict) else None
         if not isinstance(url, str) or not url.startswith(("https://", "http://", "data:")):
             found.append(Violation(f"{at}/image_url/url", "url-invalid", "An image has an http or data URL."))
-        if isinstance(image, Mapping) and image.get("detail", "auto") not in _DETAILS:
+        if isinstance(image, dict) and image.get("detail", "auto") not in _DETAILS:
             found.append(Violation(f"{at}/image_url/detail", "value-unknown", f"`detail` is one of {', '.join(_DETAILS)}."))
     elif kind == "input_audio":
         audio = part.get("input_audio")
-        if not isinstance(audio, Mapping) or not isinstance(audio.get("data"), str) or audio.get("format") not in ("wav", "mp3"):
+        if not isinstance(audio, dict) or not isinstance(audio.get("data"), str) or audio.get("format") not in ("wav", "mp3"):
             found.append(Violation(f"{at}/input_audio", "audio-invalid", "Audio has `data` and `format` wav or mp3."))
     elif kind == "file":
         file = part.get("file")
-        if not isinstance(file, Mapping) or not (isinstance(file.get("file_data"), str) or isinstance(file.get("file_id"), str)):
+        if not isinstance(file, dict) or not (isinstance(file.get("file_data"), str) or isinstance(file.get("file_id"), str)):
             found.append(Violation(f"{at}/file", "file-invalid", "A file has `file_data` or `file_id`."))
     else:
         found.append(Violation(f"{at}/type", "part-type-not-taken", "A user message takes text, image_url, input_audio and file parts."))
