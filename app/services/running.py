@@ -119,6 +119,7 @@ class Running:
         deadline = asyncio.get_running_loop().time() + COMMIT_RETRY_SECONDS_MAX
         tries, unheard, self.releasing = 0, False, release
         while True:
+            await self.stream.flushed()
             first_seq = self.head_seq + 1
             saved_id, saved = self.stream.last_id, list(self.stream.pending)
             events = [self.stream.event(name, data) for name, data in before]

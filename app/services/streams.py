@@ -76,7 +76,7 @@ class TurnStream:
     recent: deque[Event] = field(default_factory=deque)
     recent_bytes: int = 0
     pending: list[Event] = field(default_factory=list)
-    closed: bool = False
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
     _waiters: set[asyncio.Future[None]] = field(default_factory=set)
 
     def emit(self, name: str, data: str, seq: int = 0) -> Event:
@@ -108,15 +108,16 @@ class TurnStream:
         events, self.pending = [*self.pending, *extra], []
         return (EventRow(events[-1].id, encode_events(events)),) if events else ()
 
+    async def flushed(self) -> None:
+        """Waits for a flush that is under way: what an append releases, no later write may still belong to."""
+        await self.idle.wait()
+
     def wake(self) -> None:
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
         self._waiters.clear()
 
-    def close(self) -> None:
-        self.closed = True
-        self.wake()
 
     def after(self, cursor: int) -> list[Event] | None:
         """The events beyond the cursor, oldest first; None where memory does not reach back to it."""
@@ -159,6 +160,7 @@ class Streams:
     def open(self, key: TurnKey, fence: int, last_id: int) -> TurnStream:
         """A stream for a turn whose claim this process just took; its `lost` is called when the log refuses its fence."""
         stream = TurnStream(key, fence, last_id)
+        stream.idle.set()
         self._running[key] = stream
         return stream
 
@@ -166,7 +168,7 @@ class Streams:
         """Ends a stream: listeners read what is left and stop."""
         if self._running.get(stream.key) is stream:
             del self._running[stream.key]
-        stream.close()
+        stream.wake()
 
     def live(self, key: TurnKey) -> TurnStream | None:
         """The stream of a turn that runs in this process."""
@@ -187,6 +189,7 @@ class Streams:
         rows = []
         for stream, events in taken:
             stream.pending = []
+            stream.idle.clear()
             rows.append(DeltaWrite(*stream.key, stream.fence, events[-1].id, encode_events(events)))
         try:
             refused = await self._deltas.put(rows)
@@ -194,6 +197,9 @@ class Streams:
             for stream, events in taken:
                 stream.pending = [*events, *stream.pending]
             raise
+        finally:
+            for stream, _ in taken:
+                stream.idle.set()
         for stream, _ in taken:
             if (stream.key.session, stream.fence) in refused:
                 stream.lost()
