@@ -27,6 +27,7 @@ else
     as() { "$@"; }
 fi
 
+failed=
 finish() {
     if [ -f "$folder/bouncer/pid" ]; then kill "$(cat "$folder/bouncer/pid")" 2>/dev/null || true; fi
     if [ -f "$folder/data/postmaster.pid" ]; then as "$PG_BIN/pg_ctl" -D "$folder/data" -m immediate stop >/dev/null || true; fi
@@ -40,7 +41,7 @@ leg() { # name, app URL, admin URL, pytest's arguments…
     case " $ONLY " in *" $name "*) ;; *) return 0 ;; esac
     echo "== $name"
     # shellcheck disable=SC2086 # the suite is several words
-    CONTEXT_LEDGER_TEST_DATABASE_URL=$app CONTEXT_LEDGER_TEST_MIGRATE_DATABASE_URL=$admin "$PYTHON" -m pytest -q $SUITE "$@"
+    CONTEXT_LEDGER_TEST_DATABASE_URL=$app CONTEXT_LEDGER_TEST_MIGRATE_DATABASE_URL=$admin "$PYTHON" -m pytest -q $SUITE "$@" || failed="$failed $name"
 }
 
 leg embedded "" "" "$@"
@@ -71,3 +72,4 @@ INI
 chown -R "$account" "$folder/bouncer"
 as "$PGBOUNCER" -q -d "$folder/bouncer/ini"
 leg pgbouncer "postgresql://ledger_app@/postgres?host=$folder/bouncer&port=6432" "$admin" "$@"
+test -z "$failed" || { echo "failed on:$failed" >&2; exit 1; }
