@@ -49,8 +49,8 @@ _OURS: dict[str, Callable[[str | None], LedgerError]] = {
 }
 """The SQLSTATEs that our functions raise with a meaning; LG001 and LG005 (our own mistakes) stay `StorageFault`."""
 
-_UNTEXT = {"22021", "22P05"}
-"""Text that UTF-8 or Postgres cannot hold, such as NUL."""
+_UNTEXT = {"22000", "22021", "22P05"}
+"""Text that UTF-8 or Postgres cannot hold, such as NUL; 22000 is the driver's own, for a lone surrogate or a number out of range."""
 
 _NOT_NOW = {"53", "57", "58", "08", "40", "55"}
 """Classes: out of resources, shut down or cancelled, system, connection, rolled back, lock not available."""
@@ -62,7 +62,7 @@ def translated(error: BaseException) -> LedgerError | None:
         return _from_server(error)
     if isinstance(error, PoolTimeout):
         return Unavailable("Every database connection is in use; try again shortly.")
-    if isinstance(error, UnicodeEncodeError | asyncpg.DataError):
+    if isinstance(error, UnicodeEncodeError):
         return Invalid([Fault("", "invalid-text", "a text or a number cannot be stored")])
     if isinstance(error, OSError | TimeoutError | asyncpg.InterfaceError | asyncpg.InternalClientError | SQLAlchemyError):
         return Unavailable("The database does not answer; try again shortly.")

@@ -1,0 +1,97 @@
+"""What the database refuses whoever asks: entries are only ever added, and by append_v1 alone."""
+
+import asyncpg
+import pytest
+
+from app.storage.types import Append
+from tests.database.copies import connect
+from tests.storage.sessions_made import opened, said
+
+pytestmark = [pytest.mark.req("S4-10", "X-91")]
+
+TABLES = ("entries", "sessions", "turns", "calls", "blobs", "agent_revisions")
+FOR_THE_APP = [
+    *(f"DELETE FROM ledger.{table}" for table in (*TABLES, "claims", "deltas", "idempotency", "keys", "agents")),
+    *(f"TRUNCATE ledger.{table} CASCADE" for table in TABLES),
+    "UPDATE ledger.entries SET payload = '{}'",
+    "UPDATE ledger.sessions SET head_seq = 0",
+    "UPDATE ledger.turns SET status = 'completed'",
+    "INSERT INTO ledger.entries SELECT * FROM ledger.entries",
+    "INSERT INTO ledger.sessions (tenant_id, session_id, active_on) VALUES (gen_random_uuid(), gen_random_uuid(), now())",
+    "INSERT INTO ledger.blobs SELECT * FROM ledger.blobs",
+    "SELECT * FROM ledger.keys",
+    "SELECT ledger.move_claim(NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
+    "SET ROLE ledger_owner",
+]
+
+
+@pytest.mark.parametrize("statement", FOR_THE_APP)
+async def test_the_app_role_is_not_granted_it(statement, database_url):
+    app = await connect(database_url)
+    try:
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await app.execute(statement)
+    finally:
+        await app.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE ledger.entries SET payload = '{}'",
+        "UPDATE ledger.entries SET hidden = true",
+        "DELETE FROM ledger.entries",
+        "TRUNCATE ledger.entries",
+        "DELETE FROM ledger.sessions",
+        "TRUNCATE ledger.sessions CASCADE",
+    ],
+)
+async def test_a_superuser_is_refused_by_triggers(statement, store, tenant, migrate_url):
+    await opened(store, tenant, entries=2)
+    admin = await connect(migrate_url)
+    try:
+        with pytest.raises(asyncpg.PostgresError) as refused:
+            await admin.execute(statement)
+        assert refused.value.sqlstate == "LG001"
+        assert await admin.fetchval("SELECT count(*) FROM ledger.entries") == 2
+    finally:
+        await admin.close()
+
+
+async def test_the_owner_sees_no_row_without_a_tenant(store, tenant, migrate_url):
+    await opened(store, tenant, entries=2)
+    admin = await connect(migrate_url)
+    try:
+        await admin.execute("SET ROLE ledger_owner")
+        assert await admin.fetchval("SELECT count(*) FROM ledger.entries") == 0
+        assert await admin.execute("DELETE FROM ledger.entries") == "DELETE 0"
+    finally:
+        await admin.close()
+
+
+async def test_the_eraser_empties_a_payload_once_and_nothing_else_and_the_chain_still_verifies(store, tenant, migrate_url):
+    session = await opened(store, tenant, entries=2)
+    admin = await connect(migrate_url)
+    try:
+        await admin.execute("SET ROLE ledger_eraser")
+        await admin.execute(f"SET app.tenant_id = '{tenant}'")
+        for statement in (
+            "UPDATE ledger.entries SET payload = '{}', attributes = NULL, salt = NULL, erased_at = now() WHERE seq = 1",
+            "UPDATE ledger.entries SET payload = NULL, salt = NULL WHERE seq = 1",
+            "UPDATE ledger.entries SET payload = NULL, erased_at = now() WHERE seq = 1",
+        ):
+            with pytest.raises(asyncpg.PostgresError, match="append-only"):
+                await admin.execute(statement)
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await admin.execute("UPDATE ledger.entries SET tokens = 0")
+        erase = "UPDATE ledger.entries SET payload = NULL, attributes = NULL, salt = NULL, erased_at = now() WHERE seq = 1"
+        assert await admin.execute(erase) == "UPDATE 1"
+        with pytest.raises(asyncpg.PostgresError, match="append-only"):
+            await admin.execute(erase)
+    finally:
+        await admin.close()
+    assert (await store.ledger.verify(tenant, session)).problems == ()
+    entry = await store.ledger.entry(tenant, session, 1)
+    assert entry.payload is None
+    assert entry.digest
+    await store.ledger.append(tenant, session, Append(entries=(said(),)))

@@ -1,0 +1,105 @@
+"""The window: what it holds, as of any head, and what it costs."""
+
+import re
+
+import pytest
+
+from app.entries.errors import Conflict
+from app.entries.line import PLAIN, rewound
+from app.entries.messages import NewEntry
+from app.storage import ledger
+from app.storage.types import Append
+from tests.database.copies import connect
+from tests.storage.sessions_made import opened, said
+
+WINDOW = 20
+
+
+async def test_it_holds_messages_folds_and_the_latest_settings_and_no_trace(store, tenant):
+    session = await opened(store, tenant, entries=2)
+    line = rewound(PLAIN, 1, 5)
+    more = (
+        NewEntry("state_changed", '{"n":1}'),
+        NewEntry("model_call_started", "{}"),
+        NewEntry("rewound", "{}", line=line.encode()),
+        NewEntry("state_changed", '{"n":2}'),
+        said("after"),
+        NewEntry("turn_settled", "{}"),
+    )
+    await store.ledger.append(tenant, session, Append(entries=more))
+    now = await store.ledger.window(tenant, session)
+    assert [entry.seq for entry in now.messages] == [1, 7]
+    assert [entry.kind for entry in now.folds] == ["rewound"]
+    assert {kind: entry.payload for kind, entry in now.settings.items()} == {"state_changed": '{"n":2}'}
+    assert (now.head_seq, now.history_message_count, now.line) == (8, 3, line)
+    then = await store.ledger.window(tenant, session, at_seq=4)
+    assert [entry.seq for entry in then.messages] == [1, 2]
+    assert (then.head_seq, then.history_message_count, then.line, then.folds) == (4, 2, PLAIN, ())
+    assert then.settings["state_changed"].payload == '{"n":1}'
+    assert then.session.head_seq == 8
+    assert (await store.ledger.window(tenant, session, at_seq=99)).head_seq == 8
+    assert await store.ledger.line_at(tenant, session, 4) == PLAIN
+    assert await store.ledger.line_at(tenant, session, 5) == line
+
+
+@pytest.mark.req("S0-06")
+async def test_a_long_window_is_read_to_its_head_in_pages_or_refused_whole(store, tenant, monkeypatch):
+    session = await opened(store, tenant)
+    for _ in range(3):
+        await store.ledger.append(tenant, session, Append(entries=tuple(said(str(number)) for number in range(250))))
+    for page in (100, 250, 750, 751):
+        monkeypatch.setattr(ledger, "WINDOW_PAGE_ENTRIES", page)
+        assert [entry.seq for entry in (await store.ledger.window(tenant, session)).messages] == list(range(1, 751))
+    monkeypatch.setattr(ledger, "WINDOW_PAGE_ENTRIES", 100)
+    monkeypatch.setattr(ledger, "WINDOW_MESSAGES_MAX", 300)
+    with pytest.raises(Conflict) as refused:
+        await store.ledger.window(tenant, session)
+    assert refused.value.code == "window-too-large"
+
+
+async def _cost(admin, tenant, session, at_seq=None) -> tuple[int, int]:
+    """Buffers that the window's statement touches, and sequential scans of entries that it makes."""
+    statement = "EXPLAIN (ANALYZE, BUFFERS, TIMING off) SELECT * FROM ledger.window_v1($1, $2, $3, ARRAY['state_changed','session_opened'], 1000, NULL)"
+    scans = "SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relid = 'ledger.entries'::regclass"
+    for _ in range(3):  # until catalogue and plans are in this backend's memory
+        async with admin.transaction():
+            await admin.execute("SET LOCAL ROLE ledger_app")
+            before = await admin.fetchval(scans)
+            plan = "\n".join(row[0] for row in await admin.fetch(statement, tenant, session, at_seq))
+            scanned = await admin.fetchval(scans) - before
+    top = plan.split("Planning")[0]
+    return sum(int(number) for number in re.findall(r"(?:hit|read)=(\d+)", top.split("\n", 2)[1])), scanned
+
+
+@pytest.mark.req("X-91")
+async def test_its_cost_is_the_windows_and_not_the_historys(store, tenant, migrate_url):
+    admin = await connect(migrate_url)
+    costs = {}
+    try:
+        for history in (100, 100_000):
+            session = await opened(store, tenant)
+            await _fill(admin, tenant, session, history)
+            line = rewound(PLAIN, 0, history + 1)
+            window = (NewEntry("cleared", "{}", line=line.encode()), *[said("x" * 400) for _ in range(WINDOW)])
+            await store.ledger.append(tenant, session, Append(entries=window))
+            await admin.execute("VACUUM ANALYZE ledger.entries")
+            costs[history] = await _cost(admin, tenant, session)
+            found = await store.ledger.window(tenant, session)
+            assert len(found.messages) == WINDOW
+            costs["then", history] = await _cost(admin, tenant, session, at_seq=history + WINDOW)
+    finally:
+        await admin.close()
+    for small, large in ((costs[100], costs[100_000]), (costs["then", 100], costs["then", 100_000])):
+        assert small[1] == large[1] == 0
+        assert abs(large[0] - small[0]) <= 0.2 * small[0], costs
+
+
+async def _fill(admin, tenant, session, entries: int) -> None:
+    """Many entries at once, as a superuser may; their digests are not what this test is about."""
+    await admin.execute(
+        "INSERT INTO ledger.entries (tenant_id, session_id, seq, message_index, recorded_at, salt, invocation, tokens, version, hidden,"
+        " include_in_context, payload_digest, digest, family, kind, payload)"
+        f" SELECT '{tenant}', '{session}', n, n - 1, now(), sha256(n::text::bytea), 0, 1, 1, false, true, sha256(''), sha256(''), 'm',"
+        f" 'user_message', '{{\"parts\":[]}}' FROM generate_series(1, {entries}) n"
+    )
+    await admin.execute(f"UPDATE ledger.sessions SET head_seq = {entries}, message_count = {entries} WHERE session_id = '{session}'")
