@@ -21,6 +21,15 @@ class Frame:
     data: Any
 
 
+async def lines(answer: httpx.Response) -> AsyncIterator[str]:
+    """Lines as the format of event streams has them; `aiter_lines` would also cut at U+2028 and its kin."""
+    rest = ""
+    async for piece in answer.aiter_text():
+        *whole, rest = (rest + piece).split("\n")
+        for line in whole:
+            yield line
+
+
 async def frames(chunks: AsyncIterator[str]) -> AsyncIterator[Frame]:
     """The frames of an event stream, read line by line; comments are left out."""
     number, event, data = 0, "", ""
@@ -105,7 +114,7 @@ class World:
 
 async def read_until(answer: httpx.Response, until: str | None) -> list[Frame]:
     found: list[Frame] = []
-    async for frame in frames(answer.aiter_lines()):
+    async for frame in frames(lines(answer)):
         found.append(frame)
         if frame.event == until:
             break
