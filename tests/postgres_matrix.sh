@@ -17,7 +17,9 @@ for program in "$PG_BIN/initdb" "$PG_BIN/pg_ctl" "$PGBOUNCER"; do
 done
 
 # Both servers refuse root: as root they run as the account that came with the package.
-folder=$(mktemp -d /tmp/ledger-matrix-XXXXXX)
+base=/dev/shm # where syncing is free
+test -w "$base" || base=/tmp
+folder=$(mktemp -d "$base/ledger-matrix-XXXXXX")
 if [ "$(id -u)" = 0 ]; then
     account=postgres
     chown postgres "$folder"
