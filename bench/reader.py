@@ -31,6 +31,7 @@ class Seen:
     first_ms: list[float] = field(default_factory=list)
     seconds: float = 0.0
     failed: int = 0
+    refusal: str = ""
 
 
 async def _read(session: aiohttp.ClientSession, post: Post, seen: Seen, delay_seconds: float) -> None:
@@ -41,6 +42,7 @@ async def _read(session: aiohttp.ClientSession, post: Post, seen: Seen, delay_se
     async with session.post(post.url, data=post.body, headers={"content-type": "application/json", **post.headers}) as response:
         if response.status != 200:
             seen.failed += 1
+            seen.refusal = f"{response.status} {await response.text()}"[:300]
             return
         async for chunk in response.content.iter_any():
             now = time.monotonic_ns()

@@ -80,7 +80,7 @@ async def _rounds(count: int, programs: dict[str, Callable[[], Awaitable[Round]]
         for name in programs if number % 2 else reversed(programs):
             one = await programs[name]()
             if one.seen.failed or not one.seen.events:
-                raise RuntimeError(f"{name}: {one.seen.failed} streams were refused and {one.seen.events} events came")
+                raise RuntimeError(f"{name}: {one.seen.failed} streams were refused ({one.seen.refusal}), {one.seen.events} events came")
             if number:
                 found[name].append(one)
     return found
