@@ -10,7 +10,7 @@ from uuid import UUID
 from app.config.limits import ACCEPT_TRIES_MAX
 from app.config.upstreams import Upstream
 from app.context.compile import COMPILER_VERSION
-from app.context.report import exceptions, prefix_digest
+from app.context.report import prefix_digest
 from app.context.sources import Continuation
 from app.entries import lossless
 from app.entries.answer import AnswerFold
@@ -20,10 +20,10 @@ from app.entries.ids import CALL, format_id
 from app.entries.messages import Answer, Status
 from app.entries.parts import ToolCall
 from app.entries.trace import CallStatus, ModelCallFinished, ModelCallStarted, TurnError, usage_to_json
-from app.entries.wire import timestamp
 from app.formats.registry import FORMATS
 from app.outbound.exchange import AttemptFailed, AttemptRecord, Channel, Deltas, Outgoing
 from app.outbound.retry import Dispatch, RetryPolicy
+from app.services.call_records import attempt_json, producer_of, record, refused
 from app.services.inputs import Ask, Inputs, Prepared
 from app.services.minting import new_uuid
 from app.services.running import Running
@@ -252,64 +252,6 @@ def _status(running: Running, relay: Relay) -> tuple[CallStatus, TurnError | Non
     return "completed", None
 
 
-def refused(prepared: Prepared) -> TurnError | None:
-    """Why an input is not sent: over the hard limit, nothing in it, or a rule of the wire format broken. None: it may leave."""
-    if not prepared.budget.fits:
-        edge = f"{prepared.budget.total} tokens do not fit the input limit of {prepared.budget.input_limit}"
-        return TurnError("context-over-budget", f"{edge}; nothing was sent. Shorten the input, rewind, or use a model with a larger window.")
-    if not prepared.compiled.request.messages and not prepared.compiled.request.system:
-        return TurnError("empty-context", "The agent's renderers gave neither instructions nor messages; nothing was sent.")
-    if prepared.violations:
-        first = prepared.violations[0]
-        return TurnError("upstream-error", f"The input breaks a rule of the wire format ({first.code} at {first.pointer}); nothing was sent.")
-    return None
-
-
-def record(prepared: Prepared, running: Running, move: Call) -> str:
-    """What a call's row keeps: the inputs, digests, counts and exceptions from which the rest is derived again. JSON text."""
-    target, request = prepared.target, prepared.compiled.request
-    return lossless.dumps(
-        {
-            "agent": running.agent.name,
-            "agent_revision": running.agent.revision,
-            "invocation": 0,
-            "upstream": target.model.upstream,
-            "dialect": target.dialect,
-            "model": target.model.name,
-            "digest": prepared.digest,
-            "prefix_digest": prefix_digest(request),
-            "target_digest": target.digest,
-            "compiler_version": COMPILER_VERSION,
-            "message_count": prepared.compiled.message_count,
-            "history_message_count": prepared.sources.history_message_count,
-            "tools": [tool.name for tool in request.tools],
-            "budget": prepared.budget.to_json(),
-            "reason": move.reason,
-            "receipt_seq": move.receipt_seq,
-            "ephemeral": [{"kind": one.kind, "after_seq": one.after_seq, "tokens": one.tokens} for one in running.ephemeral],
-            "exceptions": exceptions(prepared.compiled),
-        }
-    )
-
-
-def attempt_json(attempt: AttemptRecord) -> dict[str, Any]:
-    """An attempt as a call's resource lists it."""
-    return {
-        "n": attempt.n,
-        "status": attempt.status,
-        "http_status": attempt.http_status,
-        "provider_request_id": attempt.provider_request_id,
-        "started_at": timestamp(attempt.started_at),
-        "first_delta_ms": attempt.first_delta_ms,
-        "ended_ms": attempt.ended_ms,
-    }
-
-
-def producer_of(prepared: Prepared) -> str:
-    """Who makes an answer's opaque blocks, and may get them back: transport, upstream and model."""
-    return f"{prepared.target.dialect}/{prepared.target.model.upstream}/{prepared.target.model.name}"
-
-
 def _taken(prepared: Prepared) -> set[str]:
     """The tool call ids of the window: a provider that repeats one gets a minted id beside it."""
     return {
@@ -328,5 +270,3 @@ def _event(event: str, **data: Any) -> tuple[str, str]:
 def _completed(call: ToolCall) -> tuple[str, str]:
     data = {"type": "tool_call.completed", "tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments}
     return "tool_call.completed", lossless.dumps(data)
-
-

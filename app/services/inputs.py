@@ -152,10 +152,7 @@ class Inputs:
 
     async def _media(self, tenant: UUID, session: UUID, compiled: Compiled) -> Mapping[str, bytes]:
         digests = [
-            part.blob.digest
-            for message in compiled.request.messages
-            for part in message.parts
-            if isinstance(part, Media) and part.blob is not None
+            part.blob.digest for message in compiled.request.messages for part in message.parts if isinstance(part, Media) and part.blob is not None
         ]
         if not digests:
             return {}

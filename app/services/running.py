@@ -47,9 +47,7 @@ def policy_of(agent: AgentRevision, options: Options) -> Policy:
     """What the turn may do: the agent's tools and steps, less what the turn masks."""
     masked = frozenset(options.masked_tools)
     tools = {
-        tool.name: ToolPolicy(
-            executor=tool.executor["kind"], declared=tool.enabled and tool.name not in masked, repeatable=tool.repeatable
-        )
+        tool.name: ToolPolicy(executor=tool.executor["kind"], declared=tool.enabled and tool.name not in masked, repeatable=tool.repeatable)
         for tool in agent.tools
     }
     return Policy(agent.turn_max_steps, tools)

@@ -118,7 +118,6 @@ class TurnStream:
                 waiter.set_result(None)
         self._waiters.clear()
 
-
     def after(self, cursor: int) -> list[Event] | None:
         """The events beyond the cursor, oldest first; None where memory does not reach back to it."""
         if not self.recent:

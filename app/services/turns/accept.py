@@ -43,9 +43,7 @@ def opening_of(wanted: TurnInput) -> Opening:
     """What a client's turn opens. `ephemeral` messages remember how many stored ones come before them."""
     stored: list[tuple[str, Said, Flags]] = []
     ephemeral: list[tuple[str, Said, Flags, int]] = []
-    messages = [
-        (extra.kind, read_parts(extra.parts, f"/extra_messages/{at}/parts"), extra.flags) for at, extra in enumerate(wanted.extra_messages)
-    ]
+    messages = [(extra.kind, read_parts(extra.parts, f"/extra_messages/{at}/parts"), extra.flags) for at, extra in enumerate(wanted.extra_messages)]
     messages.append(("user_message", read_parts(wanted.input, "/input"), wanted.flags))
     for kind, said, flags in messages:
         if flags.persist:

@@ -232,8 +232,4 @@ def _settled(row: TurnRow, found: Consequences, entries: Sequence[Entry]) -> Tur
     settled = found.settled
     if settled is None:
         raise RuntimeError("a turn was ended and did not settle")
-    return TurnWrite(
-        number=row.number, status=settled.status, error=error_json(settled.error), usage=usage_of(entries, found.drafts), settled=True
-    )
-
-
+    return TurnWrite(number=row.number, status=settled.status, error=error_json(settled.error), usage=usage_of(entries, found.drafts), settled=True)

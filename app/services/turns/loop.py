@@ -114,9 +114,7 @@ class Loop:
             after=[("turn.requires_action", lossless.dumps({"type": "turn.requires_action", "turn": view}))],
         )
 
-    async def _waiting_view(
-        self, running: Running, found: Consequences, pending: list[dict[str, Any]], usage: str | None
-    ) -> dict[str, Any]:
+    async def _waiting_view(self, running: Running, found: Consequences, pending: list[dict[str, Any]], usage: str | None) -> dict[str, Any]:
         key = running.facts.key
         row = await self._views.turn_by_number(key.tenant, key.session, running.number)
         row = replace(row, status="requires_action", pending=lossless.dumps(pending), usage=usage)

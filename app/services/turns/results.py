@@ -83,13 +83,8 @@ class Results:
         policy = policy_of(agent, options)
         found = follow(entries, drafts, policy, turn=row.number, head_seq=session.head_seq, input_seq=row.input_seq)
         base = await self._endings.next_event_base(tenant, session.session_id, row)
-        events = [
-            Event(base + 1 + at, name, data, seq)
-            for at, (name, data, seq) in enumerate(committed_events(drafts, session.head_seq + 1))
-        ]
-        append = Append(
-            expected_head=session.head_seq, idempotency=remembered_turn(key, session.session_id, row.number, base)
-        )
+        events = [Event(base + 1 + at, name, data, seq) for at, (name, data, seq) in enumerate(committed_events(drafts, session.head_seq + 1))]
+        append = Append(expected_head=session.head_seq, idempotency=remembered_turn(key, session.session_id, row.number, base))
         if isinstance(found.move, Await):
             waiting = pending_json(found.move.pending)
             return await self._keep_waiting(tenant, session, row, drafts, waiting, append, events)
@@ -191,7 +186,4 @@ def _calls(entries: Sequence[Entry]) -> tuple[dict[str, ToolCall], dict[str, Too
 
 
 def _extra(extra: Sequence[ExtraMessage], turn: int) -> list[Draft]:
-    return [
-        read_parts(message.parts, f"/extra_messages/{at}/parts").draft(message.kind, message.flags, turn)
-        for at, message in enumerate(extra)
-    ]
+    return [read_parts(message.parts, f"/extra_messages/{at}/parts").draft(message.kind, message.flags, turn) for at, message in enumerate(extra)]

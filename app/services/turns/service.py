@@ -148,5 +148,3 @@ def _session(session_id: str) -> UUID:
     if uuid is None:
         raise NotFound("There is no such session.")
     return uuid
-
-

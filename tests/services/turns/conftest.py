@@ -14,9 +14,7 @@ from tests.services.world import World, client_of
 
 @pytest.fixture
 def settings(database_url: str) -> Settings:
-    return Settings(
-        database_url=Secret(database_url), log_level="warning", pool_size=5, drain_seconds=0.5, heartbeat_seconds=0.3, lease_seconds=5
-    )
+    return Settings(database_url=Secret(database_url), log_level="warning", pool_size=5, drain_seconds=0.5, heartbeat_seconds=0.3, lease_seconds=5)
 
 
 @pytest_asyncio.fixture

@@ -15,7 +15,11 @@ async def test_a_retry_before_the_first_delta_sends_the_same_bytes_and_the_next_
     turn = await world.turn(session)
     assert turn["status"] == "completed"
     first = (await world.call("GET", f"/sessions/{session}/calls/{turn['calls'][0]}", 200)).json()
-    assert [(one["n"], one["status"], one["http_status"]) for one in first["attempts"]] == [(1, "failed", 503), (2, "failed", 503), (3, "completed", 200)]
+    assert [(one["n"], one["status"], one["http_status"]) for one in first["attempts"]] == [
+        (1, "failed", 503),
+        (2, "failed", 503),
+        (3, "completed", 200),
+    ]
     await world.turn(session, "again")
     calls = (await world.call("GET", f"/sessions/{session}/calls", 200)).json()["data"]
     assert calls[0]["digest"] != calls[1]["digest"]

@@ -1,0 +1,71 @@
+"""What is kept of a model call: why one is not sent, the record from which it is derived again, its attempts."""
+
+from typing import Any
+
+from app.context.compile import COMPILER_VERSION
+from app.context.report import exceptions, prefix_digest
+from app.entries import lossless
+from app.entries.trace import TurnError
+from app.entries.wire import timestamp
+from app.outbound.exchange import AttemptRecord
+from app.services.inputs import Prepared
+from app.services.running import Running
+from app.turn.moves import Call
+
+
+def refused(prepared: Prepared) -> TurnError | None:
+    """Why an input is not sent: over the hard limit, nothing in it, or a rule of the wire format broken. None: it may leave."""
+    if not prepared.budget.fits:
+        edge = f"{prepared.budget.total} tokens do not fit the input limit of {prepared.budget.input_limit}"
+        return TurnError("context-over-budget", f"{edge}; nothing was sent. Shorten the input, rewind, or use a model with a larger window.")
+    if not prepared.compiled.request.messages and not prepared.compiled.request.system:
+        return TurnError("empty-context", "The agent's renderers gave neither instructions nor messages; nothing was sent.")
+    if prepared.violations:
+        first = prepared.violations[0]
+        return TurnError("upstream-error", f"The input breaks a rule of the wire format ({first.code} at {first.pointer}); nothing was sent.")
+    return None
+
+
+def record(prepared: Prepared, running: Running, move: Call) -> str:
+    """What a call's row keeps: the inputs, digests, counts and exceptions from which the rest is derived again. JSON text."""
+    target, request = prepared.target, prepared.compiled.request
+    return lossless.dumps(
+        {
+            "agent": running.agent.name,
+            "agent_revision": running.agent.revision,
+            "invocation": 0,
+            "upstream": target.model.upstream,
+            "dialect": target.dialect,
+            "model": target.model.name,
+            "digest": prepared.digest,
+            "prefix_digest": prefix_digest(request),
+            "target_digest": target.digest,
+            "compiler_version": COMPILER_VERSION,
+            "message_count": prepared.compiled.message_count,
+            "history_message_count": prepared.sources.history_message_count,
+            "tools": [tool.name for tool in request.tools],
+            "budget": prepared.budget.to_json(),
+            "reason": move.reason,
+            "receipt_seq": move.receipt_seq,
+            "ephemeral": [{"kind": one.kind, "after_seq": one.after_seq, "tokens": one.tokens} for one in running.ephemeral],
+            "exceptions": exceptions(prepared.compiled),
+        }
+    )
+
+
+def attempt_json(attempt: AttemptRecord) -> dict[str, Any]:
+    """An attempt as a call's resource lists it."""
+    return {
+        "n": attempt.n,
+        "status": attempt.status,
+        "http_status": attempt.http_status,
+        "provider_request_id": attempt.provider_request_id,
+        "started_at": timestamp(attempt.started_at),
+        "first_delta_ms": attempt.first_delta_ms,
+        "ended_ms": attempt.ended_ms,
+    }
+
+
+def producer_of(prepared: Prepared) -> str:
+    """Who makes an answer's opaque blocks, and may get them back: transport, upstream and model."""
+    return f"{prepared.target.dialect}/{prepared.target.model.upstream}/{prepared.target.model.name}"
