@@ -1,5 +1,6 @@
--- PgBouncer refuses these at start-up, so they belong to the roles. Set only where they differ: databases of one cluster that are
--- migrated at the same time would otherwise update one row of the catalogue at once.
+-- PgBouncer refuses these at start-up, so they belong to the roles. enable_seqscan: every statement has its index, and a plan that was
+-- made while a table was small must not outlive that.
+-- Set only where they differ: databases of one cluster that are migrated at once would otherwise update one row of the catalogue.
 DO $$
 DECLARE
   v_row record;
@@ -8,8 +9,9 @@ BEGIN
     SELECT * FROM (VALUES
       ('ledger_app', 'jit', 'off'), ('ledger_app', 'lock_timeout', '5s'), ('ledger_app', 'statement_timeout', '30s'),
       ('ledger_app', 'idle_in_transaction_session_timeout', '15s'), ('ledger_app', 'TimeZone', 'UTC'),
-      ('ledger_reader', 'jit', 'off'), ('ledger_reader', 'statement_timeout', '30s'),
-      ('ledger_reader', 'default_transaction_read_only', 'on'), ('ledger_reader', 'TimeZone', 'UTC')) AS s(role, name, value)
+      ('ledger_app', 'enable_seqscan', 'off'), ('ledger_reader', 'enable_seqscan', 'off'), ('ledger_reader', 'jit', 'off'),
+      ('ledger_reader', 'statement_timeout', '30s'), ('ledger_reader', 'default_transaction_read_only', 'on'),
+      ('ledger_reader', 'TimeZone', 'UTC')) AS s(role, name, value)
      WHERE NOT EXISTS (
        SELECT FROM pg_catalog.pg_db_role_setting d
         WHERE d.setrole = s.role::regrole AND d.setdatabase = 0 AND (s.name || '=' || s.value) = ANY (d.setconfig))
