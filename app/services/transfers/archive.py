@@ -25,11 +25,11 @@ async def archived(store: Store, row: SessionRow) -> AsyncIterator[bytes]:
             "title": row.title,
             "external_id": row.external_id,
             "user": row.user,
-            "metadata": lossless.read(row.metadata),
+            "metadata": lossless.loads(row.metadata),
             "agent": row.agent,
             "agent_revision": row.agent_revision,
             "agent_follows": row.agent_follows,
-            "model": None if row.model is None else lossless.read(row.model),
+            "model": None if row.model is None else lossless.loads(row.model),
             "agents": await _agents(store, row),
         }
     )
