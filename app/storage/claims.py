@@ -30,9 +30,7 @@ class Claims:
         sessions, fences = [session for session, _ in held], [fence for _, fence in held]
         rows = await self._pool.fetch(statement, holder, sessions, fences, *more)
         found = {(row["session_id"], row["fence"]): row["stopped"] for row in rows}
-        return Renewal(
-            frozenset(claim for claim in held if claim not in found), frozenset(claim for claim in held if found.get(claim))
-        )
+        return Renewal(frozenset(claim for claim in held if claim not in found), frozenset(claim for claim in held if found.get(claim)))
 
     async def expired(self, limit: int) -> list[ExpiredClaim]:
         """Claims that may be taken over, the longest expired first: the lease ran out, or a stop request is overdue."""

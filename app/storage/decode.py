@@ -32,9 +32,7 @@ def appended(row: Any) -> Appended:
 
 
 def stored_answer(row: Any) -> StoredAnswer:
-    return StoredAnswer(
-        row["stored_digest"], row["stored_status"], row["stored_body"], row["stored_session"], row["stored_turn"], row["recorded_at"]
-    )
+    return StoredAnswer(row["stored_digest"], row["stored_status"], row["stored_body"], row["stored_session"], row["stored_turn"], row["recorded_at"])
 
 
 def entry(row: Any) -> Entry:

@@ -59,7 +59,7 @@ _NOT_NOW = {"53", "57", "58", "08", "40", "55"}
 def translated(error: BaseException) -> LedgerError | None:
     """The error to raise instead, to be raised outside of the `except` block so that it carries no context; None: let it pass."""
     if isinstance(error, asyncpg.PostgresError):
-        return _from_server(error)
+        return from_server(error)
     if isinstance(error, PoolTimeout):
         return Unavailable("Every database connection is in use; try again shortly.")
     if isinstance(error, UnicodeEncodeError):
@@ -69,7 +69,8 @@ def translated(error: BaseException) -> LedgerError | None:
     return None
 
 
-def _from_server(error: asyncpg.PostgresError) -> LedgerError:
+def from_server(error: asyncpg.PostgresError) -> LedgerError:
+    """The error that an SQLSTATE stands for."""
     state = error.sqlstate or ""
     if state in _OURS:
         return _OURS[state](error.detail)

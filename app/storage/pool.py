@@ -14,7 +14,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import PoolProxiedConnection
 
 from app.config.limits import POOL_WAIT_SECONDS_MAX, STATEMENT_SECONDS_MAX
-from app.storage.faults import RefusedServer, translated
+from app.entries.errors import LedgerError
+from app.storage.faults import RefusedServer, from_server, translated
 
 VERSION_MIN = 150_000
 
@@ -61,6 +62,7 @@ class Pool:
         A failure comes back as an error of `entries.errors`, free of the arguments. A connection whose statement neither ended
         nor was refused by the server (a cancelled task, a lost socket) is closed and not used again.
         """
+        fault: LedgerError | None
         try:
             held = await self._checkout()
         except Exception as error:
@@ -71,7 +73,7 @@ class Pool:
             try:
                 rows: list[Any] = await (await self._prepared(held, statement)).fetch(*arguments)
             except asyncpg.PostgresError as error:
-                fault = translated(error)
+                fault = from_server(error)
             except BaseException as error:
                 fault = translated(error)
                 self._forget(held)
@@ -81,7 +83,7 @@ class Pool:
                 return rows
             finally:
                 held.close()
-        raise fault
+        raise fault  # outside of the handlers, so that it carries no context
 
     async def _checkout(self) -> PoolProxiedConnection:
         """A connection that is not known to be dead: a server that went away is noticed here, not by a request."""

@@ -19,7 +19,8 @@ pytestmark = [pytest.mark.req("X-91")]
 async def test_entries_are_filtered_bounded_and_ordered(store, tenant):
     session = await opened(store, tenant, entries=3)
     line = rewound(PLAIN, 2, 4)
-    more = (NewEntry("rewound", "{}", line=line.encode()), said("h", hidden=True), said("out", include_in_context=False), NewEntry("interruption", "{}"))
+    flagged = said("h", hidden=True), said("out", include_in_context=False)
+    more = (NewEntry("rewound", "{}", line=line.encode()), *flagged, NewEntry("interruption", "{}"))
     await store.ledger.append(tenant, session, Append(entries=more))
 
     async def seqs(limit=100, **chosen):

@@ -16,12 +16,14 @@ CATALOGUE = {
     " WHERE relnamespace = 'ledger'::regnamespace",
     "column rights": "SELECT attrelid::regclass::text, attname, attacl::text, attstorage FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid"
     " WHERE relnamespace = 'ledger'::regnamespace AND attnum > 0",
-    "constraints": "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'ledger'::regnamespace",
+    "constraints": "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint"
+    " WHERE connamespace = 'ledger'::regnamespace",
     "indexes": "SELECT indexdef FROM pg_indexes WHERE schemaname = 'ledger'",
     "policies": "SELECT tablename, policyname, permissive, roles::text, cmd, qual, with_check FROM pg_policies WHERE schemaname = 'ledger'",
     "triggers": "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal",
     "views": "SELECT viewname, definition FROM pg_views WHERE schemaname = 'ledger'",
-    "functions": "SELECT proname, pg_get_functiondef(oid), proowner::regrole::text, proacl::text FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace",
+    "functions": "SELECT proname, pg_get_functiondef(oid), proowner::regrole::text, proacl::text FROM pg_proc"
+    " WHERE pronamespace = 'ledger'::regnamespace",
     "schema": "SELECT nspowner::regrole::text, nspacl::text FROM pg_namespace WHERE nspname = 'ledger'",
     "defaults": "SELECT defaclrole::regrole::text, defaclobjtype, defaclacl::text FROM pg_default_acl",
 }
@@ -60,7 +62,7 @@ async def test_files_and_migrations_build_the_same(empty_url, migrate_url):
 
 
 async def test_many_may_migrate_at_once_and_again(empty_url):
-    told = []
+    told: list[str] = []
     assert set(await asyncio.gather(*[migrate(empty_url, report=told.append) for _ in range(4)])) == {HEAD_REVISION}
     assert sum("applying" in line for line in told) == 1
     assert await migrate(empty_url) == HEAD_REVISION

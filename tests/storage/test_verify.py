@@ -28,7 +28,8 @@ def payload_digest(row) -> bytes:
 
 def link(prev: bytes, row) -> bytes:
     index = -1 if row["message_index"] is None else row["message_index"]
-    numbers = struct.pack(">qiqqii??", row["seq"], row["version"], row["turn"] or 0, index, row["invocation"], row["tokens"], row["hidden"], row["include_in_context"])
+    flags = row["hidden"], row["include_in_context"]
+    numbers = struct.pack(">qiqqii??", row["seq"], row["version"], row["turn"] or 0, index, row["invocation"], row["tokens"], *flags)
     times = struct.pack(">qq", microseconds(row["at"]), microseconds(row["recorded_at"]))
     text = f"{row['family']}{row['kind']} {row['agent'] or ''}".encode()
     return sha256(prev + numbers + times + row["payload_digest"] + text).digest()
@@ -54,8 +55,7 @@ async def test_the_chain_follows_from_the_rows_alone(store, tenant, migrate_url)
     finally:
         await admin.close()
     prev = bytes(32)
-    for row in rows:
-        row = dict(row)
+    for row in map(dict, rows):
         assert row["payload_digest"] == payload_digest(row)
         prev = link(prev, row)
         assert row["digest"] == prev
@@ -96,7 +96,7 @@ async def test_a_long_session_is_walked_in_pages_and_says_where_it_is(store, ten
     session = await opened(store, tenant)
     for _ in range(9):
         await store.ledger.append(tenant, session, Append(entries=(said(),) * 256))
-    seen = []
+    seen: list[int] = []
     verified = await store.ledger.verify(tenant, session, seen.append)
     assert (verified.entries, verified.problems) == (9 * 256, ())
     assert seen == [1000, 2000, 9 * 256]

@@ -140,5 +140,5 @@ async def test_all_claims_of_a_holder_are_renewed_at_once(store, tenant):
 
 async def test_an_entry_of_no_turn_cannot_pretend_to_be_of_a_new_one(store, tenant):
     session = await opened(store, tenant)
-    with pytest.raises(Exception, match="LG005|23514"):
+    with pytest.raises(Exception, match=r"LG005|23514"):
         await store.ledger.append(tenant, session, Append(entries=(said(turn=NEW_TURN),)))

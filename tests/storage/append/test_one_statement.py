@@ -54,13 +54,13 @@ async def test_appends_are_hot_updates_of_the_session(store, tenant, migrate_url
     admin = await connect(migrate_url)
     try:
         await store.close()  # the backends hand their counts over when they end
-        row = None
+        updates = hot = 0
         for _ in range(100):
-            row = await admin.fetchrow("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'sessions'")
-            if row["n_tup_upd"] > 60:
+            updates, hot = (await admin.fetch("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'sessions'"))[0]
+            if updates > 60:
                 break
             await admin.execute("SELECT pg_stat_clear_snapshot(), pg_sleep(0.05)")
-        assert row["n_tup_upd"] == 61  # the opening append updates the row too
-        assert row["n_tup_hot_upd"] >= 55
+        assert updates == 61  # the opening append updates the row too
+        assert hot >= 55
     finally:
         await admin.close()

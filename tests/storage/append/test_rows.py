@@ -37,7 +37,8 @@ async def test_answer_call_turn_usage_and_events_are_committed_together_or_not_a
     assert (await store.calls.get(tenant, session, call)).status == "running"
     assert await store.deltas.read([DeltaCursor(tenant, session, 1)], 10) == []
     await store.ledger.append(tenant, session, finish)
-    row, kept, turn = await store.sessions.get(tenant, session), await store.calls.get(tenant, session, call), await store.turns.get(tenant, session, 1)
+    row, kept = await store.sessions.get(tenant, session), await store.calls.get(tenant, session, call)
+    turn = await store.turns.get(tenant, session, 1)
     assert (row.dispatched_call, row.dispatched_count, row.status, row.head_seq) == (call, 1, "idle", 3)
     assert orjson.loads(row.usage) == {"input": 7, "cached": 0, "cache_write": 0, "output": 2, "reasoning": 0, "calls": 1}
     assert (kept.status, kept.answer_seq, kept.record, kept.head_seq) == ("completed", 3, NASTY, 1)
@@ -63,10 +64,10 @@ async def test_text_that_cannot_be_stored_is_an_invalid_request_and_shows_nowher
             await store.ledger.append(tenant, session, Append(session=SessionPatch(title=title)))
         assert "secret" not in repr(refused.value) + repr(refused.value.faults)
         assert refused.value.__context__ is None
-    with pytest.raises(LedgerError) as refused:
+    with pytest.raises(LedgerError) as failed:
         await store.ledger.append(tenant, session, Append(entries=(NewEntry("user_message", '{"secret": ]'),)))
-    assert "secret" not in repr(refused.value)
-    assert refused.value.__context__ is None
+    assert "secret" not in repr(failed.value)
+    assert failed.value.__context__ is None
 
 
 async def test_a_patch_changes_what_it_names_and_clears_what_it_says(store, tenant):
