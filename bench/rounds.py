@@ -12,7 +12,7 @@ async def interleave(rounds: int, programs: Mapping[str, Program]) -> dict[str, 
     """Each program's figures, one a round. The order turns round every second round; a first round warms up and is not counted."""
     figures: dict[str, list[float]] = {name: [] for name in programs}
     for number in range(rounds + 1):
-        names = list(programs) if number % 2 else list(reversed(programs))
+        names = list(programs) if number % 2 else list(programs)[::-1]
         for name in names:
             figure = await programs[name]()
             if number:

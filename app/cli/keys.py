@@ -22,7 +22,10 @@ Result = TypeVar("Result")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the three actions."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    create = actions.add_parser("create", help="make a key and print it, this once")
+    shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)  # the command's own, said after the action
+    shared.add_argument("--config", metavar="FILE", help=argparse.SUPPRESS)
+    shared.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
+    create = actions.add_parser("create", parents=[shared], help="make a key and print it, this once")
     create.add_argument("name", help="what the key is for")
     create.add_argument(
         "--scope", action="append", choices=SCOPES, dest="scopes", help="what it may do; may be repeated (default: everything but admin)"
@@ -30,9 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     tenant = create.add_mutually_exclusive_group()
     tenant.add_argument("--tenant", type=UUID, help="the tenant it belongs to (default: the one of `auth = local` and of the bootstrap key)")
     tenant.add_argument("--new-tenant", action="store_true", help="a tenant of its own")
-    listing = actions.add_parser("list", help="list keys, without their secrets")
+    listing = actions.add_parser("list", parents=[shared], help="list keys, without their secrets")
     listing.add_argument("--tenant", type=UUID, help="only of this tenant (default: all)")
-    revoke = actions.add_parser("revoke", help="end a key for good")
+    revoke = actions.add_parser("revoke", parents=[shared], help="end a key for good")
     revoke.add_argument("id", type=UUID, help="its id, as `list` shows it")
 
 

@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 def bound(settings: Settings) -> socket.socket:
     """A socket that listens where the settings say. Raises `Failure` where the port is taken or the address is not ours."""
+    found = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         found = socket.socket(family, kind, protocol)
@@ -56,6 +57,8 @@ def bound(settings: Settings) -> socket.socket:
         found.bind(address)
         found.listen(BACKLOG)
     except OSError as error:
+        if found is not None:
+            found.close()
         where = f"{settings.host}:{settings.port}"
         if error.errno == errno.EADDRINUSE:
             raise Failure(f"{where} is in use; end what listens there, or choose another port (CONTEXT_LEDGER_PORT or --port).", IN_USE) from None

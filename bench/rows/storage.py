@@ -65,6 +65,8 @@ async def _cost(watch: asyncpg.Connection, tables: tuple[str, ...], turns: int, 
     before = await watch.fetchrow(query)
     await work()
     after = await watch.fetchrow(query)
+    assert before is not None
+    assert after is not None
     return _Cost((after[0] - before[0]) / turns, (after[1] - before[1]) / turns, (after[2] - before[2] - 1) / turns)
 
 

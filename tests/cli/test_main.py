@@ -9,6 +9,7 @@ import pytest
 
 from app.cli import COMMANDS, main
 from app.cli.console import IN_USE, USAGE, Console
+from tests.cli.commands import environment
 
 MODULES_A_HELP_MAY_NOT_LOAD = {"fastapi", "sqlalchemy", "uvicorn", "tiktoken", "rich", "aiohttp"}
 
@@ -69,8 +70,14 @@ def test_a_port_in_use_is_said_before_anything_starts(tmp_path, capsys):
 
 
 def test_help_loads_nothing_heavy():
-    script = f"import sys; from app.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\nprint({MODULES_A_HELP_MAY_NOT_LOAD!r} & set(sys.modules))"
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    lines = [
+        "import sys",
+        "from app.cli import main",
+        "try: main(['--help'])",
+        "except SystemExit: pass",
+        f"print({MODULES_A_HELP_MAY_NOT_LOAD!r} & set(sys.modules))",
+    ]
+    ran = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True, env=environment())
     assert ran.stdout.splitlines()[-1] == "set()"
 
 

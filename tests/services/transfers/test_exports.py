@@ -128,7 +128,9 @@ async def test_openai_chat_gives_the_current_line_as_the_dialect_spells_it(store
 async def test_long_texts_leave_with_the_text(store, tenant):
     data = json.dumps({"messages": [{"role": "user", "content": LONG.replace("\ud800", "é")}]}).encode()
     (one,) = (await importing(store).import_bytes(tenant, "openai-chat", None, [data]))["sessions"]
-    out = json.loads(await exported(store, tenant, parse_id(SESSION, one["id"]), "openai-chat"))
+    session = parse_id(SESSION, one["id"])
+    assert session is not None
+    out = json.loads(await exported(store, tenant, session, "openai-chat"))
     assert out == json.loads(data)
 
 

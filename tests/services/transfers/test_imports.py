@@ -144,6 +144,7 @@ async def test_every_session_file_of_the_corpus_goes_in_and_raw_gives_each_messa
                 (entry.kind, entry.hidden, entry.include_in_context) for entry in session.entries
             ]
             for line, entry in zip(got, session.entries, strict=True):
+                assert not isinstance(entry.body, str)
                 texts = [part.get("text", part.get("arguments")) for part in line["body"]["parts"]]
                 assert texts == [getattr(part, "text", getattr(part, "arguments", None)) for part in entry.body.parts]
                 assert len(line["body"]["parts"]) == len(entry.body.parts)
