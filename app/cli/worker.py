@@ -13,23 +13,27 @@ import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import uvicorn
 
 from app.config.settings import CONFIG_VARIABLE, Settings, load_settings
 
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
 DRAIN_MARGIN_SECONDS = 10.0
 """Beyond `drain_seconds`: running turns are settled with what they have, and their streams end."""
+
+
+class Drained(Protocol):
+    """An application whose `state.drain()` lets running turns end."""
+
+    @property
+    def state(self) -> Any: ...
 
 
 class DrainingServer(uvicorn.Server):
     """On the first signal asks `app.state.drain()` to let running turns end while the port still answers; a second one stops at once."""
 
-    def __init__(self, config: uvicorn.Config, app: "FastAPI", drain_seconds: float, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, app: Drained, drain_seconds: float, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._app = app
         self._drain_seconds = drain_seconds
