@@ -57,10 +57,13 @@ async def test_a_cancelled_call_leaves_no_connection_in_doubt(store, tenant):
     assert sorted(answer.last_seq for answer in done) == list(range(1, 21))
 
 
-async def test_a_direct_connection_parses_a_statement_once_and_a_pooled_one_each_time(store, tenant, monkeypatch):
+async def test_a_direct_connection_parses_a_statement_once_and_a_pooled_one_each_time(store):
     held = await store._pool._checkout()
     try:
         direct = await store._pool._prepared(held, "SELECT 1")
+        if not held.info["context_ledger_named"]:
+            assert direct.get_name() == ""
+            pytest.skip("a pooler stands between, and it was noticed")
         assert direct.get_name() != ""
         held.info["context_ledger_named"] = False  # as where the process id is made up by a pooler
         pooled = await store._pool._prepared(held, "SELECT 2")
