@@ -38,8 +38,7 @@ from app.services.turns.service import TurnService
 from app.services.turns.views import Views
 from app.services.verify import Verifier
 from app.services.write import Writer
-from app.storage.migrate import HEAD_REVISION
-from app.storage.store import Store, open_store
+from app.storage.store import HEAD_REVISION, Store, open_store
 from app.telemetry.logs import configure_logs
 from app.telemetry.metrics import make_metrics
 

@@ -42,12 +42,27 @@ def owned_postgres(settings: Settings, console: Console) -> Iterator["Urls"]:
         raise Failure(str(error), UNREACHABLE) from None
     note = Path(settings.data_dir) / NOTE
     try:
-        migrated(urls.migrate_url, console)
+        if not asyncio.run(_is_current(urls.app_url)):
+            migrated(urls.migrate_url, console)
         note.write_text(json.dumps({"pid": os.getpid(), "database_url": urls.app_url}), "utf-8")
         yield urls
     finally:
         note.unlink(missing_ok=True)
         postgres.stop_blocking()
+
+
+async def _is_current(app_url: str) -> bool:
+    """Whether the schema is this build's already: then the tools that migrate are not even loaded."""
+    from app.storage.store import HEAD_REVISION, open_store
+
+    try:
+        store = await open_store(app_url, pool_size=1, application_name="context-ledger-cli")
+        try:
+            return await store.revision() == HEAD_REVISION
+        finally:
+            await store.close()
+    except LedgerError:
+        return False
 
 
 def migrated(migrate_url: str, console: Console) -> str:

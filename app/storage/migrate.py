@@ -21,9 +21,6 @@ from app.config.limits import POOL_WAIT_SECONDS_MAX
 from app.entries.errors import LedgerError
 from app.storage.faults import RefusedServer, translated
 
-HEAD_REVISION = "0001"
-"""The migration that this build needs; `Store.revision()` says which one the database has."""
-
 SCHEMA = Path(__file__).parent / "schema"
 """The schema as it is meant to be, one object a file, in the order of the names."""
 

@@ -12,6 +12,10 @@ from app.storage.sessions import Sessions
 from app.storage.turns import Calls, Turns
 
 
+HEAD_REVISION = "0001"
+"""The migration that this build needs; `Store.revision()` says which one the database has."""
+
+
 class Store:
     """Open for as long as the service runs. Every method raises `Unavailable` when the database cannot take it now."""
 
@@ -29,7 +33,7 @@ class Store:
         self.idempotency = Idempotency(pool)
 
     async def revision(self) -> str | None:
-        """The schema's migration, to be compared with `migrate.HEAD_REVISION`; also the cheapest question that shows that Postgres answers."""
+        """The schema's migration, to be compared with `HEAD_REVISION`; also the cheapest question that shows that Postgres answers."""
         rows = await self._pool.fetch("SELECT ledger.revision_v1()")
         return None if rows[0][0] is None else str(rows[0][0])
 

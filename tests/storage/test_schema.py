@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from app.storage.faults import RefusedServer
-from app.storage.migrate import ALWAYS, HEAD_REVISION, SCHEMA, migrate, scram_verifier
-from app.storage.store import open_store
+from app.storage.migrate import ALWAYS, SCHEMA, migrate, scram_verifier
+from app.storage.store import HEAD_REVISION, open_store
 from tests.database.copies import connect, statement, with_database
 
 CATALOGUE = {
