@@ -12,17 +12,21 @@ from app.entries.errors import Fault
 
 
 async def read_bytes(request: Request, bytes_max: int = BODY_BYTES_MAX) -> bytes:
-    """The whole body. Raises `payload-too-large` as soon as more than `bytes_max` was announced or sent."""
+    """The whole body. Raises `payload-too-large` as soon as more than `bytes_max` was announced or sent.
+
+    The connection stays open: the server throws the rest away unread. Closed at once, it would be reset under a client that is still
+    sending, and that one would never hear the answer.
+    """
     announced = request.headers.get("content-length")
     if announced is not None and announced.isdecimal() and int(announced) > bytes_max:
-        raise Problem("payload-too-large", headers={"connection": "close"})
+        raise Problem("payload-too-large")
     pieces: list[bytes] = []
     size = 0
     try:
         async for piece in request.stream():
             size += len(piece)
             if size > bytes_max:
-                raise Problem("payload-too-large", headers={"connection": "close"})
+                raise Problem("payload-too-large")
             pieces.append(piece)
     except ClientDisconnect:
         raise Problem("invalid-request", "The body ended before it was whole.") from None

@@ -4,6 +4,7 @@ One table feeds the router, the validation and the OpenAPI document, so that the
 plain: it awaits one service and returns an answer. Typed failures are turned into problems here, in one place.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,8 @@ from app.config.settings import Settings
 from app.entries.errors import LedgerError
 from app.services.scope import Scope
 from app.services.turns.inputs import IdempotencyKey
+
+log = logging.getLogger("context_ledger.api")
 
 
 @dataclass(slots=True)
@@ -113,7 +116,10 @@ def refusal(request: Request, error: LedgerError | Problem) -> Response:
     instance, request_id = instance_of(request), request_id_of(request)
     if isinstance(error, Problem):
         return problem_answer(*problems.of_problem(error, instance, request_id))
-    return problem_answer(*problems.of_error(error, instance, request_id))
+    status, document, sent = problems.of_error(error, instance, request_id)
+    if status == 500:  # its code says that it was logged; such an error carries codes and names, never a statement's parameters
+        log.error("unexpected failure: %s", error.detail, exc_info=error)
+    return problem_answer(status, document, sent)
 
 
 def endpoint(operation: Operation) -> Callable[[Request], Awaitable[ASGIAnswer]]:

@@ -136,6 +136,8 @@ def connection_fault(error: Exception) -> UpstreamFault:
         return UpstreamFault("upstream-error", "The provider's host could not be resolved.", retryable=True)
     if any(issubclass(cause, (aiohttp.ConnectionTimeoutError,)) for cause in causes):
         return UpstreamFault("upstream-error", "No connection to the provider within the time allowed.", retryable=True)
+    if any(issubclass(cause, aiohttp.ClientConnectorError) for cause in causes):  # httpx-aiohttp takes a refused connection for a timeout
+        return UpstreamFault("upstream-error", "The connection to the provider failed.", retryable=True)
     if any(issubclass(cause, (TimeoutError, httpx.TimeoutException)) for cause in causes) and not any(
         issubclass(cause, aiohttp.ServerDisconnectedError) for cause in causes
     ):

@@ -181,6 +181,9 @@ async def test_a_database_that_refuses_shows_no_prompt(client: httpx.AsyncClient
     answer = await client.post(f"/sessions/{session}/entries", json={"entries": [message("PROBE-CANARY-41f0")]})
     problem(answer, 500, "internal")
     assert "PROBE-CANARY-41f0" not in answer.text + caplog.text
+    (record,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
+    assert "P0001" in record.getMessage()
+    assert "StorageFault" in caplog.text
 
 
 async def test_openapi_and_docs_are_served_without_anything_from_elsewhere(client: httpx.AsyncClient) -> None:

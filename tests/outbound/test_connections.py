@@ -126,6 +126,7 @@ async def test_redirects_are_not_followed(clients):
 async def test_nobody_listens(clients):
     items, dispatch = await run(outgoing(upstream("http://127.0.0.1:9/v1")), clients)
     assert [failed.retry_in_ms is None for failed in failures(items)] == [False, False, True]
+    assert {failed.fault.detail for failed in failures(items)} == {"The connection to the provider failed."}
     assert all(record.http_status is None for record in dispatch.attempts)
 
 
