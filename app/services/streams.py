@@ -77,7 +77,7 @@ class TurnStream:
     recent_bytes: int = 0
     pending: list[Event] = field(default_factory=list)
     idle: asyncio.Event = field(default_factory=asyncio.Event)
-    _waiters: set[asyncio.Future[None]] = field(default_factory=set)
+    _waiters: set[asyncio.Future[bool]] = field(default_factory=set)
 
     def emit(self, name: str, data: str, seq: int = 0) -> Event:
         """Adds an event for listeners and for the log."""
@@ -114,8 +114,7 @@ class TurnStream:
 
     def wake(self) -> None:
         for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+            _answer(waiter, True)
         self._waiters.clear()
 
     def after(self, cursor: int) -> list[Event] | None:
@@ -134,15 +133,20 @@ class TurnStream:
 
     async def changed(self, seconds: float) -> bool:
         """Waits for the next event; False when none came within the time."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[bool] = loop.create_future()
         self._waiters.add(waiter)
+        timer = loop.call_later(seconds, _answer, waiter, False)  # a third of what `wait_for` costs, and this is once an event
         try:
-            await asyncio.wait_for(waiter, seconds)
-        except TimeoutError:
-            return False
+            return await waiter
         finally:
+            timer.cancel()
             self._waiters.discard(waiter)
-        return True
+
+
+def _answer(waiter: "asyncio.Future[bool]", came: bool) -> None:
+    if not waiter.done():
+        waiter.set_result(came)
 
 
 class Streams:
@@ -208,31 +212,30 @@ class Streams:
         rows = await self._deltas.read([DeltaCursor(*key, after)], DELTA_READ_ROWS_MAX)
         return [event for row in rows for event in decode_events(row.body) if event.id > after]
 
-    async def events(self, key: TurnKey, after: int, at_rest: Callable[[], Awaitable[bool]]) -> AsyncIterator[Event | None]:
-        """The events of a turn beyond `after` until it rests (settled, or waiting for an action). None stands for silence.
+    async def events(self, key: TurnKey, after: int, at_rest: Callable[[], Awaitable[bool]]) -> AsyncIterator[list[Event]]:
+        """The events of a turn beyond `after` until it rests (settled, or waiting for an action), as many at once as there are.
 
-        `at_rest` is asked now and then where nothing runs here and the log says nothing new: True ends the stream.
+        An empty list stands for silence. `at_rest` is asked now and then where nothing runs here and the log says nothing new: True ends the stream.
         """
         cursor, rounds = after, 0
         while True:
             found, stream = await self._next(key, cursor)
-            for event in found:
-                cursor = event.id
-                if not event.internal:
-                    yield event
             if found:
-                rounds = 0
+                cursor, rounds = found[-1].id, 0
+                shown = [event for event in found if not event.internal]
+                if shown:
+                    yield shown
                 if found[-1].name in TERMINAL or (found[-1].name in REST and not (await self._next(key, cursor))[0]):
                     return
             elif stream is not None:
                 if not await stream.changed(self._heartbeat_seconds):
-                    yield None
+                    yield []
             else:
                 if rounds % REST_CHECK_POLLS == 0 and await at_rest() and not await self.logged(key, cursor):
                     return
                 rounds += 1
                 if not await self._polled(key, cursor) and rounds % max(1, round(self._heartbeat_seconds / self._poll_seconds)) == 0:
-                    yield None
+                    yield []
 
     async def _next(self, key: TurnKey, cursor: int) -> tuple[list[Event], TurnStream | None]:
         stream = self.live(key)

@@ -10,8 +10,8 @@ from app.api.answers import JSON, SSE, json_answer, listed
 from app.api.documented import ok, plain, turn_or_events
 from app.api.headers import last_event_id, negotiate
 from app.api.routing import Answer, ASGIAnswer, Exchange, Operation
-from app.api.schemas.basics import LIMIT, SEQ, integer
-from app.api.schemas.turns import AGAIN, EVENTS_DESCRIPTION, NOTHING, POST_TURN, TOOL_RESULTS
+from app.api.schemas.basics import LIMIT, SEQ, integer, ref
+from app.api.schemas.turns import AGAIN, NOTHING, POST_TURN, TOOL_RESULTS
 from app.api.streaming import HEARTBEAT, OPENING, SSE_HEADERS, Streamed, gone
 from app.config.limits import LIST_LIMIT_DEFAULT
 from app.entries.errors import Fault, Invalid
@@ -131,11 +131,12 @@ async def _unless_gone(exchange: Exchange, settled: Awaitable[dict[str, Any]], l
         waiting.cancel()
 
 
-async def _frames(events: AsyncIterator[Event | None] | None) -> AsyncIterator[bytes]:
+async def _frames(events: AsyncIterator[list[Event]] | None) -> AsyncIterator[bytes]:
+    """The frames of the events that came together, in one piece: one write to the socket."""
     if events is None:
         return
-    async for event in events:
-        yield HEARTBEAT if event is None else frame(event.id, event.name, event.data)
+    async for some in events:
+        yield b"".join([frame(event.id, event.name, event.data) for event in some]) or HEARTBEAT
 
 
 async def get_events(exchange: Exchange) -> ASGIAnswer:
@@ -150,7 +151,7 @@ async def get_events(exchange: Exchange) -> ASGIAnswer:
 
 
 async def list_turns(exchange: Exchange) -> Response:
-    page = await exchange.services.turns.list(
+    page = await exchange.services.turns.page(
         exchange.tenant, exchange.path("session_id"), exchange.query.get("after", 0), exchange.query.get("limit", LIST_LIMIT_DEFAULT)
     )
     return json_answer(listed(page.data, page.next is not None, page.next))
@@ -210,7 +211,7 @@ OPERATIONS = (
         "The turn's events, from the first or after a cursor, on any replica.",
         get_events,
         {
-            200: Answer("Events.", {SSE: {"type": "string", "description": EVENTS_DESCRIPTION}}),
+            200: Answer("Events.", {SSE: ref("StreamEvent")}),
             204: plain("The cursor is at the end of a settled turn."),
         },
         READ,

@@ -92,7 +92,7 @@ class TurnService:
         session = _session(session_id)
         return await self._desk.views.view(tenant, session, await self._desk.views.turn(tenant, session, turn_id))
 
-    async def list(self, tenant: UUID, session_id: str, after: int, limit: int) -> TurnPage:
+    async def page(self, tenant: UUID, session_id: str, after: int, limit: int) -> TurnPage:
         """Turns with numbers above `after`, ascending."""
         session = await self._desk.views.session(tenant, session_id)
         rows = await self._desk.store.turns.list(tenant, session.session_id, after=after, limit=limit + 1)
@@ -113,8 +113,8 @@ class TurnService:
                 pass
         return await self._desk.views.view(tenant, session, await self._desk.views.turn_by_number(tenant, session, row.number))
 
-    async def events(self, tenant: UUID, session_id: str, turn_id: str, after: int = 0) -> AsyncIterator[Event | None] | None:
-        """The turn's events beyond `after`; None where a settled turn has no more. Raises `Gone` where they were purged."""
+    async def events(self, tenant: UUID, session_id: str, turn_id: str, after: int = 0) -> AsyncIterator[list[Event]] | None:
+        """The turn's events beyond `after`, an empty list for silence; None where a settled turn has no more. Raises `Gone`."""
         session = _session(session_id)
         row = await self._desk.views.turn(tenant, session, turn_id)
         key = TurnKey(tenant, session, row.number)
@@ -126,9 +126,9 @@ class TurnService:
                 return None
         return self._events(key, session_id, turn_id, after)
 
-    async def _events(self, key: TurnKey, session_id: str, turn_id: str, after: int) -> AsyncIterator[Event | None]:
-        async for event in self._desk.streams.events(key, after, lambda: self._rests(key)):
-            yield event if event is None or event.data else await self._filled(key, event, session_id, turn_id)
+    async def _events(self, key: TurnKey, session_id: str, turn_id: str, after: int) -> AsyncIterator[list[Event]]:
+        async for events in self._desk.streams.events(key, after, lambda: self._rests(key)):
+            yield [event if event.data else await self._filled(key, event, session_id, turn_id) for event in events]
 
     async def _filled(self, key: TurnKey, event: Event, session_id: str, turn_id: str) -> Event:
         """An event that the log keeps by reference: its entry, or the settled Turn."""
