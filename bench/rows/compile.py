@@ -1,6 +1,6 @@
 """One compile of 200 entries from stored form to bytes, in its parts, each in multiples of the reference loop of the same round.
 
-Also how the ratio grows with the window, and what a call's record keeps.
+Also how the ratio grows with the window.
 """
 
 import gc
@@ -14,7 +14,7 @@ from typing import Any
 
 from app.context.budget import budget
 from app.context.compile import Compiled, compile_context
-from app.context.report import exceptions, manifest, source_map
+from app.context.report import manifest, source_map
 from app.context.sources import AgentRevision, CompactionPolicy, RendererSpec, SourceMessage, Sources, Tool
 from app.entries import lossless
 from app.entries.messages import Answer, Body, Entry, Message, ToolResult, decode, encode
@@ -29,7 +29,6 @@ from bench.scale import Scale
 from bench.table import Row
 
 WINDOW, LONG_WINDOW = 200, 5_000
-RECORD_BYTES_TARGET = 3_000
 PARTS_TARGETS = {"decode": 3.8, "compile": 6.8, "bytes": 1.1, "report": 1.1}
 WHOLE_TARGET = 12.7
 GROWTH_TARGET = 1.10
@@ -122,7 +121,6 @@ def measure(scale: Scale) -> list[Row]:
     ref_ms = median(times["ref"] for times, _ in rounds)
     shares = " / ".join(f"{ratios[part]:.1f}" for part in PARTS_TARGETS)
     parts_met = all(ratios[part] <= target for part, target in PARTS_TARGETS.items())
-    record = len(lossless.dumps(exceptions(short.compiled())).encode())
     return [
         Row(
             "200 entries: decode / compile with manifest, source map, checks / bytes and digest / report",
@@ -145,13 +143,6 @@ def measure(scale: Scale) -> list[Row]:
             f"{(growth - 1) * 100:+.0f} %",
             growth <= GROWTH_TARGET,
             "more live objects than the caches hold; ref keeps fewer",
-        ),
-        Row(
-            "call record with manifest exceptions, window of 200",
-            "≤ 3 kB",
-            f"{record} B",
-            record <= RECORD_BYTES_TARGET,
-            "positions of what was not plainly sent",
         ),
     ]
 

@@ -1,19 +1,25 @@
-"""Appends over HTTP, beside bare asyncpg without any."""
+"""Appends over HTTP, beside bare asyncpg without any; and what a call over a long window leaves in the database."""
 
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 import aiohttp
 import orjson
 
+from app.entries.ids import SESSION, parse_id
+from app.storage.types import Append
 from bench.database import Database
 from bench.limits.postgres import TEXT, open_table
 from bench.rounds import interleave, per_second, ratio
+from bench.rows.storage import TURN as MESSAGES
 from bench.scale import Scale
-from bench.service import open_sessions, put_agent, running_service
+from bench.service import Service, open_sessions, put_agent, running_service
 from bench.table import Row
 
 CLIENTS = 16
+WINDOW = 200
+RECORD_BYTES_TARGET = 3_000
 AGENTS_SDK = 0.04
 """The OpenAI Agents SDK in process, as a fraction of bare asyncpg at 16 callers, by the recorded figures; it is not installed here."""
 TURN = orjson.dumps({"entries": [{"kind": kind, "parts": [{"type": "text", "text": TEXT}]} for kind in ("user_message", "assistant_message")]})
@@ -37,6 +43,7 @@ async def measure(database: Database, scale: Scale, folder: Path) -> list[Row]:
                         raise RuntimeError(await response.text())
                     await response.read()
 
+            record = await _record(database, client, service, scale)
             figures = await interleave(
                 scale.rounds,
                 {
@@ -55,5 +62,28 @@ async def measure(database: Database, scale: Scale, folder: Path) -> list[Row]:
             f"by the recorded figures {reached / AGENTS_SDK:.1f} × the SDK",
             reached >= 0.15 and reached >= 4 * AGENTS_SDK,
             "one worker's core: routing and validation of a request take longer than the append itself; the clients share the two cores",
-        )
+        ),
+        record,
     ]
+
+
+async def _record(database: Database, client: aiohttp.ClientSession, service: Service, scale: Scale) -> Row:
+    """A turn over a window of which every third message is left out, and the bytes that its call's row keeps."""
+    count = min(WINDOW, scale.page_entries)
+    (session,) = await open_sessions(client, service, "bench-appends", 1)
+    uuid = parse_id(SESSION, session)
+    assert uuid is not None
+    entries = tuple([replace(MESSAGES[at % 2], include_in_context=at % 3 != 0) for at in range(count)])
+    await database.store.ledger.append(database.tenant, uuid, Append(entries=entries))
+    async with client.post(f"{service.url}/sessions/{session}/turns", data=orjson.dumps({"input": "Go on."})) as response:
+        if response.status != 200:
+            raise RuntimeError(await response.text())
+    (call,) = await database.store.calls.list(database.tenant, uuid, limit=1)
+    size = len(call.record.encode())
+    return Row(
+        f"call record with manifest exceptions, window of {count}, every third message left out",
+        "≤ 3 kB",
+        f"{size:,} B",
+        size <= RECORD_BYTES_TARGET,
+        "positions of what was not plainly sent",
+    )

@@ -108,7 +108,8 @@ async def _throughput(database: Database, bare: BareTable, scale: Scale) -> Row:
         f"1 caller {ratio(figures, 'ours alone', 'bare alone'):.2f} ×; "
         f"with bodies encoded and tokens counted {ratio(figures, 'written', 'bare'):.2f} ×",
         reached >= 0.60,
-        "the function under the row lock (locks, counters, chain digests, claim check) is all work that two bare rows do not do; both cores are full",
+        "Postgres: the function's statements, locks and chain digests take some 0.3 ms of a core where two bare rows take 0.06; "
+        "with both cores full at 16 callers that is the ratio (1 caller waits for the disk instead); this process takes 0.08 ms",
     )
 
 
@@ -200,7 +201,8 @@ async def _window(database: Database, bare: BareTable, scale: Scale) -> Row:
         f"{growth:.2f} × ({median(figures['short']):.2f} → {median(figures['long']):.2f} ms); {over:.2f} × bare ({median(figures['bare']):.2f} ms), "
         f"of it the read {ratio(figures, 'read', 'bare'):.2f} ×",
         growth <= 1.2 and over <= 3,
-        "the read also returns folds and settings and applies the tenant's policy; the rest is decode and compile of 50 messages",
+        "a fixed price for each read (entering the tenant, the session's document, a lookup for each kind of setting), "
+        "then decode and compile of 50 messages; the bare read is one index scan",
     )
 
 
@@ -251,5 +253,5 @@ async def _page(database: Database, bare: BareTable, scale: Scale) -> Row:
         "≤ 1.5 × asyncpg's text read",
         f"{reached:.2f} × ({median(figures['ours']):.0f} of {median(figures['bare']):.0f} ms)",
         reached <= 1.5,
-        "an entry has sixteen fields beside its text, each decoded and spelled; the bare read has one",
+        "an entry has sixteen fields beside its text, each sent, decoded and spelled again in Python; the bare read has one",
     )
