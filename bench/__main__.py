@@ -58,7 +58,8 @@ async def _measured(groups: dict[str, Callable[[], Awaitable[list[Row]]]], scale
                 rows += await measure()
         except Exception as error:  # one group that cannot run must not hide the others; the exit code says that it failed
             failed += 1
-            rows.append(skipped(group, "", f"{type(error).__name__}: {error}"[:300]))
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            rows.append(skipped(group, "", said if len(said) < 300 else f"{said[:120]} … {said[-170:]}"))
         print(f"{group}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
     return rows, failed
 
