@@ -47,6 +47,7 @@ class Streamed:
         self._headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
         self._opening = opening
         self._left = left
+        self._sending_since: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self._headers})
@@ -55,30 +56,37 @@ class Streamed:
             return
         writing = asyncio.create_task(self._write(send))
         watching = asyncio.create_task(gone(receive))
+        stalling = asyncio.create_task(self._stalled())
         try:
-            await asyncio.wait((writing, watching), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((writing, watching, stalling), return_when=asyncio.FIRST_COMPLETED)
             if not writing.done() and self._left is not None:
                 await self._left()
         finally:
-            for task in (writing, watching):
+            for task in (writing, watching, stalling):
                 task.cancel()
-            await asyncio.gather(writing, watching, return_exceptions=True)
+            await asyncio.gather(writing, watching, stalling, return_exceptions=True)
             with contextlib.suppress(Exception):
                 await close(self._pieces)
-        if not writing.cancelled() and (error := writing.exception()) is not None and not isinstance(error, TimeoutError | OSError):
+        if not writing.cancelled() and (error := writing.exception()) is not None and not isinstance(error, OSError):
             raise error
 
     async def _write(self, send: Send) -> None:
+        clock = asyncio.get_running_loop().time
         if self._opening:
-            await _sent(send, self._opening)
+            await send({"type": "http.response.body", "body": self._opening, "more_body": True})
         async for piece in self._pieces:
-            await _sent(send, piece)
+            self._sending_since = clock()
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            self._sending_since = None
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-
-async def _sent(send: Send, piece: bytes) -> None:
-    async with asyncio.timeout(SEND_SECONDS_MAX):
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    async def _stalled(self) -> None:
+        """Returns when the client has taken no byte for too long. One look now and then: a timer a piece would cost more than the piece."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            await asyncio.sleep(SEND_SECONDS_MAX / 4)
+            if self._sending_since is not None and clock() - self._sending_since >= SEND_SECONDS_MAX:
+                return
 
 
 async def gone(receive: Receive) -> None:

@@ -117,6 +117,8 @@ class CallNames:
 
 def to_event(delta: Delta) -> tuple[str, dict[str, Any]] | None:
     """Name and data of a delta on the event stream. A name that begins with `_` is for the delta log alone. None: nothing to log."""
+    if type(delta) is TextDelta:  # nearly all of them, and a `match` costs a third of a microsecond a case
+        return "text.delta", {"part": delta.part, "text": delta.text}
     match delta:
         case TextDelta(part, text):
             return "text.delta", {"part": part, "text": text}

@@ -80,7 +80,7 @@ async def test_a_hundred_open_streams_leave_the_service_responsive(settings: Set
             worst = max(worst, loop.time() - begun)
             await asyncio.sleep(0.1)
         found = await asyncio.gather(*streams)
-    assert worst < 2
+    assert worst < 5
     assert {said(frames) for frames in found} == {slow["text"]}
     assert all(frames[-1].event == "turn.completed" for frames in found)
 
