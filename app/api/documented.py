@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from app.api.answers import JSON, NDJSON, SSE
 from app.api.routing import Answer
 from app.api.schemas.basics import LIMIT, Schema, ref
-from app.api.schemas.turns import EVENTS_DESCRIPTION
 
 AFTER: Schema = {"type": "string", "maxLength": 255, "description": "The `next` of the page before."}
 PAGE: Mapping[str, Schema] = {"limit": LIMIT, "after": AFTER}
@@ -23,12 +22,9 @@ def plain(description: str, headers: Sequence[str] = ()) -> Answer:
 
 def turn_or_events(description: str) -> Answer:
     """A Turn, or its event stream, as `Accept` says."""
-    return Answer(
-        description, {JSON: ref("Turn"), SSE: {"type": "string", "description": EVENTS_DESCRIPTION}}, ("Content-Location", "Idempotent-Replayed")
-    )
+    return Answer(description, {JSON: ref("Turn"), SSE: ref("StreamEvent")}, ("Content-Location", "Idempotent-Replayed"))
 
 
 def raw_answer() -> Answer:
     lines: Schema = {"type": "string", "description": "One Entry a line."}
-    events: Schema = {"type": "string", "description": "Frames `entry` whose `id` is the seq and whose data is the Entry."}
-    return Answer("Entries.", {JSON: ref("EntryList"), NDJSON: lines, SSE: events}, ("ETag",))
+    return Answer("Entries.", {JSON: ref("EntryList"), NDJSON: lines, SSE: ref("EntryEvent")}, ("ETag",))

@@ -50,7 +50,7 @@ async def test_texts_come_back_as_they_came(client: httpx.AsyncClient) -> None:
     lines = await client.get(f"/sessions/{session}/raw", headers={"Accept": "application/x-ndjson"})
     assert texts([json.loads(line) for line in lines.content.split(b"\n") if line]) == HOSTILE
     kept = await raw(client, session, blobs="ref")
-    assert [part for entry in kept for part in entry["body"]["parts"] if "blob" in part][0]["blob"]["byte_length"] == 300_000
+    assert next(part for entry in kept for part in entry["body"]["parts"] if "blob" in part)["blob"]["byte_length"] == 300_000
 
 
 @pytest.mark.req("X-09", "S1-20")

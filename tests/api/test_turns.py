@@ -25,9 +25,11 @@ TOOL = {"name": "lookup", "description": "d", "parameters": {"type": "object"}}
 Frame = tuple[str, str, Any]
 
 
-async def streamed(client: httpx.AsyncClient, path: str, body: dict[str, Any] | None = None, *, leave_after: str = "", **headers: str) -> list[Frame]:
+async def streamed(
+    client: httpx.AsyncClient, path: str, body: dict[str, Any] | None = None, *, leave_after: str = "", headers: dict[str, str] | None = None
+) -> list[Frame]:
     found: list[Frame] = []
-    async with client.stream("GET" if body is None else "POST", path, json=body, headers={**SSE, **headers}) as answer:
+    async with client.stream("GET" if body is None else "POST", path, json=body, headers={**SSE, **(headers or {})}) as answer:
         assert answer.status_code == 200, await answer.aread()
         assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
         assert answer.headers["cache-control"] == "no-cache, no-transform"
@@ -50,7 +52,7 @@ async def test_a_turn_streams_and_every_id_resumes_to_exactly_the_rest(url: str)
         session = await open_session(client, model=scripted({"text": "Bonjour. \u2028" * 8, "chunk_chars": 7}))
         events = await streamed(client, f"/sessions/{session}/turns", {"input": "hi"})
         names = [name for _, name, _ in events]
-        assert names[:3] == ["turn.started", "message.committed", "call.started"] or names[:2] == ["turn.started", "call.started"], names
+        assert names[:2] == ["turn.started", "call.started"]
         assert names[-1] == "turn.completed"
         assert names.index("context.compiled") < names.index("text.delta")
         assert text_of(events) == "Bonjour. \u2028" * 8
@@ -61,7 +63,7 @@ async def test_a_turn_streams_and_every_id_resumes_to_exactly_the_rest(url: str)
         path = f"/sessions/{session}/turns/{turn['id']}/events"
         assert await streamed(client, path) == events
         for at in range(len(events) - 1):
-            assert await streamed(client, path, **{"Last-Event-ID": events[at][0]}) == events[at + 1 :]
+            assert await streamed(client, path, headers={"Last-Event-ID": events[at][0]}) == events[at + 1 :]
         assert await streamed(client, f"{path}?after={events[3][0]}") == events[4:]
         assert (await client.get(path, headers={**SSE, "Last-Event-ID": events[-1][0]})).status_code == 204
         assert (await client.get(path, headers={**SSE, "Last-Event-ID": "x"})).status_code == 422
@@ -97,7 +99,7 @@ async def test_a_client_that_leaves_loses_nothing(url: str) -> None:
         session = await open_session(client, model=SLOW)
         first = await streamed(client, f"/sessions/{session}/turns", {"input": "go"}, leave_after="text.delta")
         turn = first[0][2]["turn_id"]
-        rest = await streamed(client, f"/sessions/{session}/turns/{turn}/events", **{"Last-Event-ID": first[-1][0]})
+        rest = await streamed(client, f"/sessions/{session}/turns/{turn}/events", headers={"Last-Event-ID": first[-1][0]})
         assert text_of([*first, *rest]) == "slow words " * 12
         assert rest[-1][1] == "turn.completed"
 
@@ -136,7 +138,7 @@ async def test_one_turn_at_a_time_and_a_key_is_one_turn(client: httpx.AsyncClien
     same = await asyncio.gather(*[client.post(path, json={"input": "same"}, headers=key) for _ in range(4)])
     assert len({answer.json()["id"] for answer in same}) == 1
     assert sum("idempotent-replayed" in answer.headers for answer in same) == 3
-    attached = await streamed(client, path, {"input": "same"}, **key)
+    attached = await streamed(client, path, {"input": "same"}, headers=key)
     assert attached[-1][1] == "turn.completed"
     reused = await client.post(path, json={"input": "other"}, headers=key)
     assert (reused.status_code, reused.json()["code"]) == (422, "idempotency-key-reused")

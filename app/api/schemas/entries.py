@@ -131,5 +131,6 @@ ENTRY = answer(
     }
 )
 
+ENTRY_EVENT = answer({"id": text(), "event": {"const": "entry"}, "data": text()}, description="`id` is the seq, `data` the Entry.")
 ENTRY_LIST = listing(ref("Entry"), nullable(SEQ))
 ENTRIES_APPENDED = answer({"entries": arr(ref("Entry"))})

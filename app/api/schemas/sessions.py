@@ -55,7 +55,11 @@ PATCH = obj(
 PUT_LINE = obj({"turn": text(64, 1), "expected_head": SEQ}, ["turn"])
 PATCH_STATE = {"type": "object", "description": "A JSON Merge Patch (RFC 7396) of the state by scope."}
 
-USAGE = answer({name: nullable(COUNT) for name in ("input", "cached", "cache_write", "output", "reasoning")}, description="Tokens; null is unknown.")
+_FIGURES = ("input", "cached", "cache_write", "output", "reasoning")
+USAGE = answer({name: nullable(COUNT) for name in _FIGURES}, description="Tokens; null is unknown.")
+TURN_USAGE = obj(
+    {**{name: nullable(COUNT) for name in _FIGURES}, "source": one_of("reported", "estimated")}, _FIGURES, description="Tokens; null is unknown."
+)
 
 SESSION = answer(
     {

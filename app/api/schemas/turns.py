@@ -106,7 +106,7 @@ TURN = answer(
         "entry_seqs": arr(SEQ),
         "calls": arr(CALL_ID),
         "pending": arr(answer({"tool_call_id": text(), "name": text(), "arguments": text(), "needs": one_of("result", "approval")})),
-        "usage": nullable(ref("Usage")),
+        "usage": nullable(ref("TurnUsage")),
         "error": nullable(obj({"code": one_of(*TURN_ERROR_CODES), "detail": text(), "attempt_status": {}}, ["code", "detail"])),
         "created_at": TIME,
         "settled_at": nullable(TIME),
@@ -114,6 +114,26 @@ TURN = answer(
 )
 TURN_LIST = listing(ref("Turn"))
 STOPPED = answer({"object": {"const": "stop"}, "session_id": SESSION_ID, "turn": nullable(ref("Turn"))})
-EVENTS_DESCRIPTION = (
-    "Frames of `id` (an integer that rises within the turn), `event` and one-line JSON `data` whose `type` is the event's name; a comment every 15 s."
+EVENTS = (
+    "turn.started",
+    "call.started",
+    "context.compiled",
+    "attempt.failed",
+    "text.delta",
+    "reasoning.delta",
+    "tool_call.started",
+    "tool_call.delta",
+    "tool_call.completed",
+    "message.committed",
+    "tool_result.committed",
+    "progress",
+    "turn.requires_action",
+    "turn.completed",
+    "turn.failed",
+    "turn.cancelled",
+    "turn.interrupted",
+)
+STREAM_EVENT = answer(
+    {"id": text(), "event": one_of(*EVENTS), "data": text()},
+    description="`id` is an integer that rises within the turn; `data` is one line of JSON whose `type` is the event's name; a comment every 15 s.",
 )
