@@ -123,21 +123,21 @@ texts = st.sampled_from(HOSTILE) | st.text(max_size=12)
 call_ids = st.sampled_from(CALL_IDS)
 blobs = st.builds(Blob, st.just("sha256:" + "a" * 64), st.just("image/png"), st.integers(1, 99))
 said = st.one_of(
-    st.builds(Text, texts),
+    texts.map(Text),
     st.builds(Reasoning, texts),
     st.builds(Opaque, st.just("openai-chat"), st.just("m"), st.just("{}"), texts),
 )
-input_parts = st.lists(st.builds(Text, texts) | st.builds(Media, st.sampled_from(["image", "file"]), blobs), max_size=3).map(tuple)
+input_parts = st.lists(texts.map(Text) | st.builds(Media, st.sampled_from(["image", "file"]), blobs), max_size=3).map(tuple)
 calls = st.builds(ToolCall, call_ids, st.sampled_from(["lookup", "gone"]), st.sampled_from(["{}", '{"a":1}', "not json", ""]))
 answer_parts = st.lists(said | calls, max_size=4).map(tuple)
-result_parts = st.lists(st.builds(Text, texts), max_size=2).map(tuple)
+result_parts = st.lists(texts.map(Text), max_size=2).map(tuple)
 
 statuses = st.sampled_from([Status.COMPLETED] * 5 + [Status.FAILED, Status.CANCELLED, Status.INTERRUPTED])
 bodies = st.one_of(
-    st.tuples(st.just("user_message"), st.builds(Message, input_parts)),
-    st.tuples(st.just("agent_message"), st.builds(Message, input_parts)),
-    st.tuples(st.just("system_message"), st.builds(Message, input_parts)),
-    st.tuples(st.just("assistant_message"), st.builds(Answer, answer_parts, statuses)),
+    st.tuples(st.just("user_message"), input_parts.map(Message)),
+    st.tuples(st.just("agent_message"), input_parts.map(Message)),
+    st.tuples(st.just("system_message"), input_parts.map(Message)),
+    st.tuples(st.just("assistant_message"), st.builds(lambda parts, status: Answer(parts, status), answer_parts, statuses)),
     st.tuples(st.just("tool_result"), st.builds(ToolResult, call_ids, result_parts, st.none() | st.just("lookup"), st.booleans())),
 )
 flags: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(

@@ -6,7 +6,7 @@ What-ifs, older heads and replays are no special cases: they are other `Sources`
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from app.entries.messages import Body, Entry
 from app.entries.parts import Part
@@ -18,8 +18,7 @@ CLIENT: Mapping[str, Any] = MappingProxyType({"kind": "client"})
 ContinuationReason = Literal["input_received", "tool_completed", "plan_updated", "plan_rejected", "execution_only_recovery"]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceMessage:
+class SourceMessage(NamedTuple):
     """A message entry of the window and its decoded body, long texts loaded (`Text.text` filled in)."""
 
     entry: Entry

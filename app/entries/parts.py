@@ -1,8 +1,9 @@
 """The parts of a message, in the order in which they were said, and their JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +17,11 @@ class Blob:
     height: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Plain text. A long one is stored as a blob: `blob` is set, and `text` is empty until it is loaded."""
+class Text(NamedTuple):
+    """Plain text. A long one is stored as a blob: `blob` is set, and `text` is empty until it is loaded.
+
+    A named tuple, because nearly every part of a window is one and a frozen dataclass takes twice as long to make.
+    """
 
     text: str
     blob: Blob | None = None
@@ -84,6 +87,19 @@ def _blob_json(blob: Blob) -> dict[str, Any]:
     if blob.width is not None:
         found |= {"width": blob.width, "height": blob.height}
     return found
+
+
+_text: Callable[[tuple[str, Blob | None]], Text] = partial(tuple.__new__, Text)
+"""Makes a `Text` from its two fields at once: a fifth of the time of the named constructor."""
+
+
+def parts_from_json(values: list[Any]) -> tuple[Part, ...]:
+    """The parts of a body's JSON list, in order. Raises as `part_from_json` does."""
+    if len(values) == 1:  # without a loop, since this is what most messages are: one text that is no blob
+        first = values[0]
+        if first["type"] == "text" and "text" in first:
+            return (_text((first["text"], None)),)
+    return tuple([part_from_json(value) for value in values])
 
 
 def part_from_json(value: Mapping[str, Any]) -> Part:

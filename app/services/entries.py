@@ -9,7 +9,7 @@ from app.config.limits import APPEND_TRIES_MAX, ATTRIBUTES_BYTES_MAX
 from app.entries import lossless
 from app.entries.errors import Fault, HeadMismatch, Invalid, NotFound
 from app.entries.ids import SESSION, parse_id
-from app.entries.messages import Answer, Body, Message, Status, ToolResult, encode
+from app.entries.messages import Answer, Body, Message, Status, ToolResult, encode, with_parts
 from app.entries.parts import Blob, Media, Part, Reasoning, ToolCall
 from app.entries.wire import entry_json
 from app.services.replays import remembered
@@ -111,7 +111,7 @@ def _with_blobs(draft: Draft, known: Mapping[str, Blob]) -> Draft:
         replace(part, blob=known.get(part.blob.digest, part.blob)) if isinstance(part, Media) and part.blob is not None else part
         for part in draft.body.parts
     )
-    return replace(draft, body=replace(draft.body, parts=parts))
+    return replace(draft, body=with_parts(draft.body, parts))
 
 
 def read_draft(item: Mapping[str, Any], pointer: str) -> Draft:

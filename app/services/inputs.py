@@ -33,6 +33,7 @@ from app.storage.store import Store
 class Ask:
     """What to compile. `at_seq` None: the head. `agent` replaces the session's (a what-if), `agent_revision` another revision of it.
 
+    `pinned` is the agent that the running turn began with: one that the session adopts meanwhile is for the next turn.
     `model` lays `{upstream?, name?, params?}` over the model in force, like a turn's override; `dialect` asks for another wire
     format. `repeats_seq` is the input of another turn that the running one answers again.
     """
@@ -40,6 +41,7 @@ class Ask:
     at_seq: int | None = None
     agent: AgentRevision | None = None
     agent_revision: int | None = None
+    pinned: AgentRevision | None = None
     model: Mapping[str, Any] | None = None
     dialect: str | None = None
     tool_choice: str | None = None
@@ -90,7 +92,7 @@ class Inputs:
     async def prepare(self, tenant: UUID, session: UUID, ask: Ask) -> Prepared:
         """The input that `ask` describes. Raises `NotFound`, and `Invalid` for a model that cannot be resolved."""
         window = await self.window(tenant, session, ask.at_seq)
-        agent = ask.agent or await self.agent_of(tenant, window, ask.agent_revision)
+        agent = ask.agent or (ask.pinned if ask.agent_revision is None else None) or await self.agent_of(tenant, window, ask.agent_revision)
         target = self.target_of(agent, window, ask)
         long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
         decoded = await asyncio.to_thread(_decoded, window) if long else _decoded(window)
@@ -144,7 +146,7 @@ class Inputs:
             return decoded
         texts = await self._store.blobs.load(tenant, session, digests)
         return [
-            replace(message, body=with_parts(message.body, tuple([loaded(part, texts) for part in message.body.parts])))
+            SourceMessage(message.entry, with_parts(message.body, tuple([loaded(part, texts) for part in message.body.parts])))
             if message.entry.blobs
             else message
             for message in decoded
@@ -208,7 +210,7 @@ def _of_running_turn(messages: list[SourceMessage], ask: Ask) -> list[SourceMess
     if turn is None or ask.repeats_seq is None:
         return messages
     return [
-        replace(message, entry=replace(message.entry, turn=ask.running_turn))
+        SourceMessage(message.entry._replace(turn=ask.running_turn), message.body)
         if message.entry.turn == turn and message.entry.seq <= ask.repeats_seq
         else message
         for message in messages

@@ -156,7 +156,7 @@ class Running:
             self.facts.key.tenant, self.facts.key.session, replace(append, entries=entries, blobs=(*append.blobs, *blobs))
         )
         written = [
-            entry if isinstance(draft.body, str) else replace(entry, payload=encode(draft.body), blobs=())
+            entry if isinstance(draft.body, str) else entry._replace(payload=encode(draft.body), blobs=())
             for entry, draft in zip(committed(entries, appended), drafts, strict=True)
         ]
         return self._adopt(written, appended.last_seq, events)

@@ -130,7 +130,9 @@ def _in_blob(part: Part, blobs: dict[str, NewBlob]) -> Part:
     blob = Blob(blob_digest(content), TEXT_MEDIA_TYPE, len(content))
     blobs[blob.digest] = NewBlob(blob.digest, TEXT_MEDIA_TYPE, content)
     match part:
-        case Text() | Reasoning():
+        case Text():
+            return Text("", blob)
+        case Reasoning():
             return replace(part, text="", blob=blob)
         case ToolCall():
             return replace(part, arguments="", blob=blob)

@@ -144,7 +144,7 @@ def test_the_account_holds_no_content(given_sources: Sources):
         given_sources,
         ephemeral=tuple(replace(one, parts=(Text("attribute-text"),)) for one in given_sources.ephemeral),
         messages=tuple(
-            replace(one, body=Message((Text("attribute-text"),))) if one.entry.kind == "user_message" else one for one in given_sources.messages
+            one._replace(body=Message((Text("attribute-text"),))) if one.entry.kind == "user_message" else one for one in given_sources.messages
         ),
     )
     found = compiled(marked)

@@ -152,7 +152,7 @@ def test_an_empty_message_is_not_sent_and_an_empty_result_is():
 def test_a_redacted_message_is_out():
     ledger = Ledger()
     redacted = ledger.user("gone")
-    ledger.messages[0] = replace(redacted, entry=replace(redacted.entry, payload=None))
+    ledger.messages[0] = redacted._replace(entry=redacted.entry._replace(payload=None))
     assert fate(compiled(ledger.sources()), 1) == ("excluded", "redacted")
 
 

@@ -34,7 +34,7 @@ blobs = st.builds(Blob, digests, st.sampled_from(["text/plain", "image/png"]), s
 )
 optional = st.none() | texts
 parts: st.SearchStrategy[Part] = st.one_of(
-    st.builds(Text, texts),
+    texts.map(Text),
     st.builds(lambda blob: Text("", blob), blobs),
     st.builds(Reasoning, texts, optional, optional),
     st.builds(lambda blob, opaque: Reasoning("", opaque, None, blob), blobs, optional),

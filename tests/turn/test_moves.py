@@ -1,6 +1,5 @@
 """Each rule of the one decision, by an example."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -288,5 +287,5 @@ def test_a_settled_turn_is_done():
 
 def test_erased_entries_are_passed_over():
     ledger = answered(Text("hello"))
-    ledger.entries[0] = replace(ledger.entries[0], payload=None)
+    ledger.entries[0] = ledger.entries[0]._replace(payload=None)
     assert move(ledger) == Settle("completed")

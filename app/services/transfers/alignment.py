@@ -51,7 +51,7 @@ class Alignment:
         parts = new.parts[len(old.parts) :]
         if parts:
             named = tuple([blob.digest for part in parts if (blob := part.blob) is not None])
-            rest = replace(wanted, payload=encode(replace(new, parts=parts)), blobs=named, tokens=max(0, wanted.tokens - stored.tokens))
+            rest = replace(wanted, payload=encode(new._replace(parts=parts)), blobs=named, tokens=max(0, wanted.tokens - stored.tokens))
             self._rests.append((index, rest))
 
     def missing(self) -> tuple[NewEntry, ...]:

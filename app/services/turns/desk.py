@@ -107,7 +107,7 @@ class Desk:
     ) -> Running:
         """Starts the loop of a turn whose claim was just taken by an append of these entries and events."""
         written = [
-            entry if isinstance(draft.body, str) else replace(entry, payload=encode(draft.body), blobs=())
+            entry if isinstance(draft.body, str) else entry._replace(payload=encode(draft.body), blobs=())
             for entry, draft in zip(committed(tuple(entries), appended), drafts, strict=True)
         ]
         stream = self.streams.open(facts.key, appended.fence, events[-1].id)

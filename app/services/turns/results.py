@@ -146,7 +146,7 @@ def _inline(entry: Entry, texts: Mapping[str, tuple[str, bytes]]) -> Entry:
     if entry.payload is None:
         return entry
     body = decode(entry.kind, entry.payload)
-    return replace(entry, payload=encode(with_parts(body, tuple(loaded(part, texts) for part in body.parts))), blobs=())
+    return entry._replace(payload=encode(with_parts(body, tuple(loaded(part, texts) for part in body.parts))), blobs=())
 
 
 def _fresh(entries: Sequence[Entry], results: Sequence[GivenResult], said: Sequence[Said], row: TurnRow) -> list[Draft]:

@@ -1,6 +1,5 @@
 """Our own export: what is written is read back, to the last code point; a cut, forged or future file is noticed."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -99,7 +98,7 @@ def test_a_cut_file_is_read_as_far_as_it_goes_and_says_so():
 def test_erased_unknown_and_broken_entries_are_listed():
     ledger = Ledger()
     entry = ledger.user("x").entry
-    odd = [replace(entry, payload=None), replace(entry, payload="{}"), replace(entry, payload="no json")]
+    odd = [entry._replace(payload=None), entry._replace(payload="{}"), entry._replace(payload="no json")]
     future = orjson.loads(write_entry(entry)) | {"kind": "of_tomorrow"}
     newer = orjson.loads(write_entry(entry)) | {"version": 2}
     raw = write_head({}) + b"".join(map(write_entry, odd)) + orjson.dumps(future) + b"\n" + orjson.dumps(newer) + b"\n" + write_end(5)
@@ -128,4 +127,4 @@ def test_another_format_a_greater_version_and_a_forged_blob_are_refused(raw: byt
 
 def test_an_entry_of_a_kind_that_is_not_known_is_not_written():
     with pytest.raises(KeyError):
-        write_entry(replace(Ledger().user("x").entry, kind="of_tomorrow"))
+        write_entry(Ledger().user("x").entry._replace(kind="of_tomorrow"))
