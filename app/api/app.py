@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.api import openapi
+from app.api import describe
 from app.api.access import Access
 from app.api.edge import Edge
 from app.api.problems import Problem
@@ -37,8 +37,8 @@ def build_api(services: Services | None, settings: Settings, lifespan: Lifespan 
     app.state.services = services
     app.state.settings = settings
     app.state.access = Access(settings)
-    app.state.openapi_bytes = openapi.rendered(OPERATIONS)
-    document = openapi.document(OPERATIONS)
+    app.state.openapi_bytes = describe.rendered(OPERATIONS)
+    document = describe.document(OPERATIONS)
 
     def described() -> dict[str, Any]:
         return document

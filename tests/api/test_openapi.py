@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from app.api.app import OPERATIONS
-from app.api.openapi import document, rendered
+from app.api.describe import document, rendered
 from app.api.schemas.named import NAMED
 
 FILE = Path(__file__).parents[2] / "openapi" / "openapi.json"
