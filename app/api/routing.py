@@ -33,7 +33,7 @@ log = logging.getLogger("context_ledger.api")
 
 @dataclass(slots=True)
 class Exchange:
-    """One request that has been admitted: whose it is, and what it asks, read and checked."""
+    """One request that has been admitted: whose it is, and what it asks, read and checked. Every POST may name an idempotency `key`."""
 
     request: Request
     scope: Scope
@@ -41,14 +41,10 @@ class Exchange:
     settings: Settings
     query: Mapping[str, Any]
     body: Any
-    raw: bytes
+    key: IdempotencyKey | None
 
     def path(self, name: str) -> str:
         return str(self.request.path_params[name])
-
-    @property
-    def key(self) -> IdempotencyKey | None:
-        return headers.idempotency_key(self.request, self.raw)
 
     @property
     def tenant(self) -> UUID:
@@ -133,7 +129,8 @@ def endpoint(operation: Operation) -> Callable[[Request], Awaitable[ASGIAnswer]]
             scope = await app.state.access.admit(request, operation.scope)
             query = read_query(request.query_params, operation.query)
             raw, body = await _body(request, operation, checker)
-            return await operation.handler(Exchange(request, scope, app.state.services, app.state.settings, query, body, raw))
+            key = headers.idempotency_key(request, raw) if operation.method == "POST" else None
+            return await operation.handler(Exchange(request, scope, app.state.services, app.state.settings, query, body, key))
         except (LedgerError, Problem) as error:
             return refusal(request, error)
 
