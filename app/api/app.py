@@ -14,7 +14,7 @@ from app.api import describe
 from app.api.access import Access
 from app.api.edge import Edge
 from app.api.problems import Problem
-from app.api.routes import agents, model_input, operations, raw, sessions, turns
+from app.api.routes import agents, model_input, operations, raw, sessions, transfers, turns
 from app.api.routing import Operation, endpoint, refusal
 from app.api.services import Services
 from app.config.settings import Settings
@@ -23,6 +23,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *agents.OPERATIONS,
     *sessions.OPERATIONS,
     *raw.OPERATIONS,
+    *transfers.OPERATIONS,
     *turns.OPERATIONS,
     *model_input.OPERATIONS,
     *operations.OPERATIONS,

@@ -81,6 +81,8 @@ def _operation(operation: Operation) -> dict[str, Any]:
         found["parameters"] = parameters
     if operation.body is not None:
         found["requestBody"] = {"required": operation.body_needed, "content": {JSON: {"schema": operation.body}}}
+    if operation.takes_bytes:
+        found["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
     found["responses"] = _responses(operation)
     return found
 

@@ -80,7 +80,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A route. `scope` None is public. `errors` are the statuses of problems beyond those that every route may answer."""
+    """A route. `scope` None is public. `errors` are the statuses of problems beyond those that every route may answer.
+
+    `takes_bytes`: the body is a file of any media type, and reaches the handler as the bytes that it is.
+    """
 
     method: str
     path: str
@@ -93,6 +96,7 @@ class Operation:
     query: Mapping[str, Schema] = field(default_factory=dict)
     body: Schema | None = None
     body_needed: bool = True
+    takes_bytes: bool = False
     errors: Sequence[int] = ()
     conditional: bool = False
     negotiates: bool = False
@@ -143,7 +147,7 @@ async def _body(request: Request, operation: Operation, checker: Checker | None)
         return b"", None
     raw = await read_bytes(request)
     if checker is None:
-        return raw, None
+        return raw, raw if operation.takes_bytes else None
     if not raw and not operation.body_needed:
         return raw, {}
     check_media_type(request)

@@ -13,6 +13,8 @@ from app.services.session_changes import SessionChanges
 from app.services.sessions import Sessions
 from app.services.states import States
 from app.services.transcripts import Transcripts
+from app.services.transfers.exports import Exports
+from app.services.transfers.imports import Imports
 from app.services.turns.service import TurnService
 from app.services.verify import Verifier
 from app.telemetry.metrics import Metrics
@@ -39,5 +41,7 @@ class Services:
     replays: Replays
     turns: TurnService
     inputs: Explain
+    imports: Imports
+    exports: Exports
     readiness: Readiness
     metrics: Metrics | None = None

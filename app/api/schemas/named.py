@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.api.schemas import agents, entries, model_input, operations, sessions, turns
+from app.api.schemas import agents, entries, model_input, operations, sessions, transfers, turns
 from app.api.schemas.basics import Schema
 
 NAMED: Mapping[str, Schema] = {
@@ -33,6 +33,7 @@ NAMED: Mapping[str, Schema] = {
     "ModelCall": model_input.CALL,
     "CallList": model_input.CALL_LIST,
     "Validation": model_input.VALIDATION,
+    "Imported": transfers.IMPORTED,
     "Problem": operations.PROBLEM,
     "ProblemPage": operations.PROBLEM_PAGE,
     "Liveness": operations.LIVENESS,
