@@ -31,6 +31,8 @@ from app.services.states import States
 from app.services.streams import Streams
 from app.services.targets import Targets
 from app.services.transcripts import Transcripts
+from app.services.transfers.exports import Exports
+from app.services.transfers.imports import Imports
 from app.services.turns.desk import Desk
 from app.services.turns.endings import Endings
 from app.services.turns.keeper import Keeper, stop_all
@@ -130,8 +132,9 @@ class House:
         self._readiness = Readiness(store, settings)
         self._transcripts = Transcripts(store, heartbeat_seconds=settings.heartbeat_seconds)
         sessions = Sessions(store, revisions)
+        agents = Agents(store.agents, targets)
         self.services = Services(
-            agents=Agents(store.agents, targets),
+            agents=agents,
             sessions=sessions,
             changes=SessionChanges(store, sessions, revisions, targets),
             states=States(store, revisions),
@@ -142,6 +145,8 @@ class House:
             replays=Replays(store.idempotency),
             turns=TurnService(desk, endings, self._transcripts),
             inputs=Explain(store, inputs),
+            imports=Imports(store, writer, agents),
+            exports=Exports(store),
             readiness=self._readiness,
             metrics=make_metrics() if settings.metrics_enabled else None,
         )

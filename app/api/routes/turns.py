@@ -110,7 +110,7 @@ async def answered(exchange: Exchange, accepted: Accepted, form: str, *, backgro
     if form == SSE:
         events = await turns.events(exchange.tenant, accepted.session_id, accepted.turn_id, accepted.after)
         return Streamed(_frames(events), {**SSE_HEADERS, **headers}, opening=OPENING, left=left)
-    settled = turns.settled(exchange.tenant, accepted.session_id, accepted.turn_id)
+    settled = turns.settled(exchange.tenant, accepted)
     view = await _unless_gone(exchange, settled, left)
     return json_answer(view, 200, {**headers, "location": url})
 
