@@ -8,7 +8,7 @@ import orjson
 
 from app.entries.line import decode_line
 from app.entries.messages import Entry
-from app.storage.rows import AgentRow, CallRow, KeyRow, SessionRow, StoredAnswer, TurnRow, Window
+from app.storage.rows import AgentRow, CallRow, KeyRow, SessionRow, StoredAnswer, TurnRow, TurnView, Window
 from app.storage.types import Appended
 
 
@@ -115,6 +115,10 @@ def turn(row: Any) -> TurnRow:
         row["created_at"],
         row["settled_at"],
     )
+
+
+def turn_view(row: Any) -> TurnView:
+    return TurnView(turn(row), row["follows_id"], row["retry_of_id"], tuple(row["siblings"]), tuple(row["calls"]), tuple(row["entry_seqs"]))
 
 
 def call(row: Any) -> CallRow:

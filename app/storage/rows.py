@@ -92,6 +92,18 @@ class TurnRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnView:
+    """A turn with the ids of what it names (`follows_id` None: the start), its calls by time, and the seqs of its entries."""
+
+    row: TurnRow
+    follows_id: UUID | None
+    retry_of_id: UUID | None
+    siblings: tuple[UUID, ...]
+    calls: tuple[UUID, ...]
+    entry_seqs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CallRow:
     """A model call. `record`, `attempts`, `usage` are JSON texts; `answer_seq` is the entry that it became."""
 
