@@ -120,7 +120,7 @@ class House:
         streams = Streams(store.deltas, flush_ms=settings.flush_ms, heartbeat_seconds=settings.heartbeat_seconds)
         writer = Writer(store.ledger, targets.counter(STAND_IN).count)
         calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of)
-        loop = Loop(calls, streams, views)
+        loop = Loop(calls, views)
         desk = Desk(store, writer, revisions, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
         endings = Endings(desk)
         self._keeper = Keeper(

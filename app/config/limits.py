@@ -176,8 +176,8 @@ STREAM_MEMORY_BYTES_MAX: Final = 1 * 2**20
 ACCEPT_TRIES_MAX: Final = 8
 """How often a write that lost a race for the head is tried again."""
 
-COMMIT_RETRY_SECONDS_MAX: Final = 20
-"""How long an answer that could not be written (database away) is kept and tried again."""
+DATABASE_AWAY_SECONDS_MAX: Final = 300
+"""How long a running turn outlasts a database that is away, with an answer that is not written yet."""
 
 STOP_WAIT_SECONDS_MAX: Final = 8
 """How long a newer input waits for the turn that it interrupts."""

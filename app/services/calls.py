@@ -1,13 +1,14 @@
 """One model call: compiled at the head, made durable, sent, read to its end, and turned into what is appended."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
-from app.config.limits import ACCEPT_TRIES_MAX
+from app.config.limits import MOVES_PER_TURN_MAX, TOKENS_ON_LOOP_CHARS_MAX
 from app.config.upstreams import Upstream
 from app.context.compile import COMPILER_VERSION
 from app.context.report import prefix_digest
@@ -15,7 +16,7 @@ from app.context.sources import Continuation
 from app.entries import lossless
 from app.entries.answer import AnswerFold
 from app.entries.deltas import CallNames, Delta, ToolCallStarted, Usage, to_event
-from app.entries.errors import FenceLost, HeadMismatch
+from app.entries.errors import FenceLost, HeadMismatch, Invalid
 from app.entries.ids import CALL, format_id
 from app.entries.messages import Answer, Status
 from app.entries.parts import ToolCall
@@ -26,19 +27,21 @@ from app.outbound.retry import Dispatch, RetryPolicy
 from app.services.call_records import attempt_json, producer_of, record, refused
 from app.services.inputs import Ask, Inputs, Prepared
 from app.services.minting import new_uuid
-from app.services.running import Running
+from app.services.running import Running, patiently
 from app.services.targets import Targets
 from app.services.write import Draft, spoken
 from app.storage.types import CallWrite, SessionPatch
 from app.turn.moves import Call
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a call comes to: the drafts of its answer and its end, the change of its row, and events that come before theirs."""
+    """What a call comes to: the drafts of its answer and its end, the change of its row (if it has one), and events that come before theirs."""
 
     drafts: list[Draft]
-    write: CallWrite
+    write: CallWrite | None
     events: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -64,27 +67,35 @@ class ModelCalls:
         self._channel_of = channel_of
         self._retry_of = retry_of
 
-    async def run(self, running: Running, move: Call) -> Ended:
-        """Makes the call that `move` asks for. Over the hard limit, or without anything to send, nothing leaves and the call is refused."""
+    async def run(self, running: Running, move: Call) -> Ended | None:
+        """Makes the call that `move` asks for; None where a request to end the turn came before anything left.
+
+        Over the hard limit, without anything to send, or for a model that the operator no longer has, the call is refused.
+        """
         uuid = new_uuid()
-        for _ in range(ACCEPT_TRIES_MAX):
-            prepared = await self._prepare(running, move)
+        for _ in range(MOVES_PER_TURN_MAX):
+            try:
+                prepared = await patiently(lambda: self._prepare(running, move))
+            except Invalid:
+                error = TurnError("upstream-error", "The model of this call is not configured any more; nothing was sent.")
+                return Ended([_finished(running, ModelCallFinished(format_id(CALL, uuid), "refused", error=error))], None)
             running.head_seq = prepared.sources.head_seq
             refusal = refused(prepared)
             if refusal is not None:
                 return self._refuse(running, move, prepared, uuid, refusal)
+            if running.stop.is_set():
+                return None
             try:
                 await self._start(running, move, prepared, uuid)
-            except HeadMismatch as error:  # something was appended beside the claim: what is sent has to hold it
-                running.head_seq = error.head_seq
+            except HeadMismatch:  # something was appended beside the claim: what is sent has to hold it
                 continue
-            relay = await self._relay(running, prepared, uuid)
-            return self._end(running, prepared, uuid, relay)
-        raise HeadMismatch(running.head_seq)
+            return await self._end(running, prepared, uuid, await self._relay(running, prepared, uuid))
+        raise RuntimeError("the head of a session moved on without end")
 
     async def _prepare(self, running: Running, move: Call) -> Prepared:
         options = running.facts.options
         ask = Ask(
+            pinned=running.agent,
             model=options.model,
             tool_choice=options.tool_choice,
             masked_tools=options.masked_tools,
@@ -101,7 +112,7 @@ class ModelCalls:
             uuid, True, running.number, move.step_index, "main", "refused", prepared.sources.head_seq,
             record(prepared, running, move), attempts="[]",
         )  # fmt: skip
-        return Ended([Draft(finished.kind, finished.encode(), running.number, agent=running.agent.name)], write)
+        return Ended([_finished(running, finished)], write)
 
     async def _start(self, running: Running, move: Call, prepared: Prepared, uuid: UUID) -> None:
         """Makes the call durable before anything leaves; `HeadMismatch` when the input no longer is the head's."""
@@ -143,7 +154,7 @@ class ModelCalls:
             ),
         ]
         draft = Draft(started.kind, started.encode(), running.number, agent=running.agent.name)
-        await running.commit([draft], call=write, session=SessionPatch(), strict_head=True, after=events)
+        await running.commit([draft], call=write, session=SessionPatch(), after=events)
 
     async def _relay(self, running: Running, prepared: Prepared, uuid: UUID) -> Relay:
         """Reads the answer in a task of its own, so that a stop ends it at once."""
@@ -159,6 +170,9 @@ class ModelCalls:
             lambda: form.new_reader(producer_of(prepared)),
             prepared.window.session.dispatched_count,
         )
+        if running.stop.is_set():
+            relay.stopped = True
+            return relay
         dispatch = Dispatch(self._channel_of(upstream), outgoing, self._retry_of(upstream))
         reading = asyncio.create_task(_read(dispatch, relay, running))
         stopping = asyncio.create_task(running.stop.wait())
@@ -168,24 +182,25 @@ class ModelCalls:
             for task in (reading, stopping):
                 task.cancel()
             await asyncio.wait({reading, stopping})
+        relay.stopped = reading.cancelled()
+        error = None if relay.stopped else reading.exception()
         if running.lost:
             raise FenceLost
-        if reading.cancelled():
-            relay.stopped = True
-        elif (error := reading.exception()) is not None:
-            raise error
+        if error is not None:
+            log.error("the answer of %s could not be read", format_id(CALL, uuid), exc_info=error)
+            relay.failed = TurnError("upstream-error", "The provider's answer could not be read.")
         relay.attempts = dispatch.attempts
         return relay
 
-    def _end(self, running: Running, prepared: Prepared, uuid: UUID, relay: Relay) -> Ended:
+    async def _end(self, running: Running, prepared: Prepared, uuid: UUID, relay: Relay) -> Ended:
         call_id, fold = format_id(CALL, uuid), relay.fold
         status, error = _status(running, relay)
         answer_status = Status.COMPLETED if status == "completed" else Status(status)
         answer = fold.answer(answer_status, prepared.target.model.name, call_id)
-        usage, source = self._usage(prepared, answer, fold, status)
+        usage, source = await self._usage(prepared, answer, fold)
         stop_reason = None if fold.finished is None else fold.finished.stop_reason
         finished = ModelCallFinished(call_id, status, stop_reason, usage, source, error, len(relay.attempts))
-        drafts = [Draft(finished.kind, finished.encode(), running.number, agent=running.agent.name)]
+        drafts = [_finished(running, finished)]
         if answer.parts:
             drafts.insert(0, Draft("assistant_message", answer, running.number, agent=running.agent.name))
         write = CallWrite(
@@ -200,16 +215,19 @@ class ModelCalls:
         calls = [part for part in answer.parts if isinstance(part, ToolCall)] if whole else []
         return Ended(drafts, write, [_completed(call) for call in calls])
 
-    def _usage(
-        self, prepared: Prepared, answer: Answer, fold: AnswerFold, status: CallStatus
-    ) -> tuple[Usage | None, Literal["reported", "estimated"] | None]:
+    async def _usage(self, prepared: Prepared, answer: Answer, fold: AnswerFold) -> tuple[Usage | None, Literal["reported", "estimated"] | None]:
         """What the provider reported; where it reported nothing and an answer came, an estimate that says so."""
         if fold.usage is not None:
             return fold.usage, "reported"
         if not answer.parts:
             return None, None
-        count = self._targets.counter(prepared.target.estimator).count
-        return Usage(input=prepared.budget.total, output=sum(count(text) for text in spoken(answer.parts))), "estimated"
+        texts, count = spoken(answer.parts), self._targets.counter(prepared.target.estimator).count
+
+        def output() -> int:
+            return sum(count(text) for text in texts)
+
+        long = sum(map(len, texts)) > TOKENS_ON_LOOP_CHARS_MAX
+        return Usage(input=prepared.budget.total, output=await asyncio.to_thread(output) if long else output()), "estimated"
 
 
 async def _read(dispatch: Dispatch, relay: Relay, running: Running) -> None:
@@ -240,7 +258,7 @@ def _say(delta: Delta, relay: Relay, running: Running) -> None:
 
 
 def _status(running: Running, relay: Relay) -> tuple[CallStatus, TurnError | None]:
-    if relay.stopped:
+    if relay.stopped and relay.fold.finished is None:
         return ("interrupted", None) if running.draining else ("cancelled", None)
     failed = relay.fold.failed
     if relay.failed is not None:
@@ -261,6 +279,10 @@ def _taken(prepared: Prepared) -> set[str]:
         for part in message.body.parts
         if isinstance(part, ToolCall)
     }
+
+
+def _finished(running: Running, finished: ModelCallFinished) -> Draft:
+    return Draft(finished.kind, finished.encode(), running.number, agent=running.agent.name)
 
 
 def _event(event: str, **data: Any) -> tuple[str, str]:

@@ -1,23 +1,25 @@
 """A turn that runs in this process: what is known of it, and the one way in which it writes."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
-from app.config.limits import ACCEPT_TRIES_MAX, COMMIT_RETRY_SECONDS_MAX
+from app.config.limits import DATABASE_AWAY_SECONDS_MAX
 from app.context.sources import AgentRevision, Ephemeral
 from app.entries import lossless
 from app.entries.errors import FenceLost, HeadMismatch, Unavailable
-from app.entries.messages import Entry, encode
+from app.entries.messages import Entry, NewEntry, encode
 from app.entries.wire import entry_json
 from app.services.consequences import committed_events
 from app.services.streams import Event, TurnKey, TurnStream
 from app.services.write import Draft, Writer
 from app.storage.types import Append, CallWrite, SessionPatch, TurnWrite, committed
 from app.turn.policy import Policy, ToolPolicy
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,10 @@ class Running:
         return self.facts.key.turn
 
     def lose(self) -> None:
-        """Another writer has the session: nothing more is written from here."""
-        self.lost = True
-        self.stop.set()
+        """Another writer has the session: nothing more is written from here. A turn that gives its claim back finds out by itself."""
+        if not self.releasing:
+            self.lost = True
+            self.stop.set()
 
     async def commit(
         self,
@@ -103,74 +106,101 @@ class Running:
         call: CallWrite | None = None,
         session: SessionPatch | None = None,
         release: bool = False,
-        strict_head: bool = False,
         before: Sequence[tuple[str, str]] = (),
         after: Sequence[tuple[str, str]] = (),
-    ) -> list[Entry]:
+    ) -> None:
         """Appends drafts under the fence, with every event that is not logged yet, and tells the listeners.
 
-        `before` and `after` are events (name, JSON text) around those that tell of the entries. Entries that others appended
-        beside the claim only move the head, unless `strict_head`: then `HeadMismatch` is raised. While the database is
-        away the append is tried again for a while; what was written without our hearing of it is found by its head.
+        `before` and `after` are events (name, JSON text) around those that tell of the entries. Raises `HeadMismatch`, with
+        `head_seq` at the head, where something was appended beside the claim: it may change what has to be appended. While the
+        database is away the append is tried again for a while; what was written without our hearing of it is found again.
         """
-        base = Append(fence=self.fence, turn=turn, call=call, session=session, release=release)
-        deadline = asyncio.get_running_loop().time() + COMMIT_RETRY_SECONDS_MAX
-        tries, unheard, self.releasing = 0, False, release
+        self.releasing = release
+        entries, blobs = await self.writer.prepare(drafts)
+        base = Append(entries=entries, blobs=blobs, fence=self.fence, turn=turn, call=call, session=session, release=release)
+        patience, unheard = Patience(), False
         while True:
             await self.stream.flushed()
-            first_seq = self.head_seq + 1
-            saved_id, saved = self.stream.last_id, list(self.stream.pending)
-            events = [self.stream.event(name, data) for name, data in before]
-            events += [self.stream.event(name, data, seq) for name, data, seq in committed_events(drafts, first_seq)]
-            events += [self.stream.event(name, data) for name, data in after]
-            append = replace(base, expected_head=self.head_seq, events=self.stream.take_rows(events))
+            stream, first_seq = self.stream, self.head_seq + 1
+            last_id, pending = stream.last_id, stream.pending
+            events = [stream.event(name, data) for name, data in before]
+            events += [stream.event(name, data, seq) for name, data, seq in committed_events(drafts, first_seq)]
+            events += [stream.event(name, data) for name, data in after]
+            append = replace(base, expected_head=self.head_seq, events=stream.take_rows(events))
             try:
-                return await self._append(drafts, append, events)
-            except (HeadMismatch, Unavailable) as error:
-                tries += 1
-                if isinstance(error, HeadMismatch):
-                    if unheard and (written := await self._written(first_seq)):
-                        return self._adopt(written, error.head_seq, events)
-                    if strict_head or tries > ACCEPT_TRIES_MAX:
-                        raise
-                    self.head_seq = error.head_seq
-                elif asyncio.get_running_loop().time() > deadline:
-                    raise
-                else:
+                written, head_seq = await self._append(append)
+            except BaseException as error:
+                stream.reset(last_id, pending)
+                if isinstance(error, Unavailable):
                     unheard = True
-                    await asyncio.sleep(min(0.1 * 2**tries, 2))
-                self.stream.last_id = saved_id
-                self.stream.pending = sorted([*saved, *self.stream.pending], key=lambda event: event.id)
+                    await patience.wait(error)
+                    continue
+                if not isinstance(error, HeadMismatch):
+                    raise
+                written, head_seq = await self._written(entries, first_seq) if unheard else [], error.head_seq
+                if not written:
+                    self.head_seq = head_seq
+                    raise
+            self.head_seq = head_seq
+            inline = spelled_out(written, drafts)
+            self.entries += inline
+            by_seq = {entry.seq: entry for entry in inline}
+            stream.told([filled(event, by_seq.get(event.seq)) for event in events])
+            return
 
-    async def _written(self, first_seq: int) -> list[Entry]:
-        """Entries of this turn that an append wrote without our hearing of it; nobody else writes any but requests to stop."""
-        key = self.facts.key
-        found = await self.writer.ledger.turn_entries(key.tenant, key.session, key.turn)
-        return [entry for entry in found if entry.seq >= first_seq and entry.kind != "stop_requested"]
-
-    async def _append(self, drafts: Sequence[Draft], append: Append, events: list[Event]) -> list[Entry]:
+    async def _append(self, append: Append) -> tuple[list[Entry], int]:
         if self.lost:
             raise FenceLost
-        entries, blobs = await self.writer.prepare(drafts)
-        appended = await self.writer.ledger.append(
-            self.facts.key.tenant, self.facts.key.session, replace(append, entries=entries, blobs=(*append.blobs, *blobs))
-        )
-        written = [
-            entry if isinstance(draft.body, str) else entry._replace(payload=encode(draft.body), blobs=())
-            for entry, draft in zip(committed(entries, appended), drafts, strict=True)
-        ]
-        return self._adopt(written, appended.last_seq, events)
+        appended = await self.writer.ledger.append(self.facts.key.tenant, self.facts.key.session, append)
+        return committed(append.entries, appended), appended.last_seq
 
-    def _adopt(self, written: list[Entry], head_seq: int, events: list[Event]) -> list[Entry]:
-        self.head_seq = head_seq
-        self.entries += written
-        by_seq = {entry.seq: entry for entry in written}
-        self.stream.show([filled(event, by_seq.get(event.seq)) for event in events])
-        return written
+    async def _written(self, entries: Sequence[NewEntry], first_seq: int) -> list[Entry]:
+        """What an append of ours wrote without our hearing of it. Whoever took the turn over has written other entries there."""
+        places = range(first_seq, first_seq + len(entries))
+        found = [entry for entry in await self.read_entries() if entry.seq in places]
+        return found if [(one.kind, one.payload) for one in found] == [(one.kind, one.payload) for one in entries] else []
+
+    async def read_entries(self) -> list[Entry]:
+        """The turn's entries as the ledger has them, long texts in blobs."""
+        key = self.facts.key
+        return await patiently(lambda: self.writer.ledger.turn_entries(key.tenant, key.session, key.turn))
+
+
+class Patience:
+    """The waits between tries while the database is away, longer each time."""
+
+    def __init__(self) -> None:
+        self._deadline = asyncio.get_running_loop().time() + DATABASE_AWAY_SECONDS_MAX
+        self._tries = 0
+
+    async def wait(self, error: Unavailable) -> None:
+        """Waits before the next try; raises the error once it has taken too long."""
+        if asyncio.get_running_loop().time() > self._deadline:
+            raise error
+        await asyncio.sleep(min(0.1 * 2**self._tries, 2))
+        self._tries = min(self._tries + 1, 10)
+
+
+async def patiently(read: Callable[[], Awaitable[T]]) -> T:
+    """What a read gives, tried again while the database is away: a turn that holds an unwritten answer does not give up on it."""
+    patience = Patience()
+    while True:
+        try:
+            return await read()
+        except Unavailable as error:
+            await patience.wait(error)
+
+
+def spelled_out(entries: Sequence[Entry], drafts: Sequence[Draft]) -> list[Entry]:
+    """Entries that were just appended, with the long texts of their drafts inline, as a turn keeps them."""
+    return [
+        entry if isinstance(draft.body, str) else entry._replace(payload=encode(draft.body), blobs=())
+        for entry, draft in zip(entries, drafts, strict=True)
+    ]
 
 
 def filled(event: Event, entry: Entry | None) -> Event:
     """A `message.committed` event with its entry in it; any other event as it is."""
     if event.data or entry is None:
         return event
-    return replace(event, data=f'{{"type":"{event.name}","seq":{entry.seq},"message":{entry_json(entry)}}}')
+    return event._replace(data=f'{{"type":"{event.name}","seq":{entry.seq},"message":{entry_json(entry)}}}')

@@ -5,11 +5,10 @@ therefore holds nothing back and costs nothing.
 """
 
 import asyncio
-import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from app.config.limits import DELTA_READ_ROWS_MAX, POLL_MS, STREAM_MEMORY_BYTES_MAX
@@ -21,6 +20,7 @@ from app.storage.types import EventRow
 REST = frozenset({"turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted", "turn.requires_action"})
 TERMINAL = REST - {"turn.requires_action"}
 REST_CHECK_POLLS = 8
+T = TypeVar("T")
 
 
 class TurnKey(NamedTuple):
@@ -37,8 +37,7 @@ class Gone(LedgerError):
     code = "resume-gap"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One frame of a turn's stream. `data` is one line of JSON; where it is empty, `seq` names the entry that the edge puts there."""
 
     id: int
@@ -77,7 +76,8 @@ class TurnStream:
     recent_bytes: int = 0
     pending: list[Event] = field(default_factory=list)
     idle: asyncio.Event = field(default_factory=asyncio.Event)
-    _waiters: set[asyncio.Future[bool]] = field(default_factory=set)
+    closed: bool = False
+    _waiters: dict[asyncio.Future[bool], float] = field(default_factory=dict)
 
     def emit(self, name: str, data: str, seq: int = 0) -> Event:
         """Adds an event for listeners and for the log."""
@@ -108,6 +108,15 @@ class TurnStream:
         events, self.pending = [*self.pending, *extra], []
         return (EventRow(events[-1].id, encode_events(events)),) if events else ()
 
+    def reset(self, last_id: int, pending: list[Event]) -> None:
+        """Takes back the ids and rows of an append that did not come about. Nothing is emitted while an append is under way."""
+        self.last_id, self.pending = last_id, pending
+
+    def told(self, events: list[Event]) -> None:
+        """Shows the events that an append logged, with everything that was pending before them."""
+        self.last_id, self.pending = events[-1].id if events else self.last_id, []
+        self.show(events)
+
     async def flushed(self) -> None:
         """Waits for a flush that is under way: what an append releases, no later write may still belong to."""
         await self.idle.wait()
@@ -121,7 +130,7 @@ class TurnStream:
         """The events beyond the cursor, oldest first; None where memory does not reach back to it."""
         if not self.recent:
             return [] if cursor >= self.last_id else None
-        if cursor + 1 < self.recent[0].id and cursor < self.recent[0].id - 1:
+        if cursor + 1 < self.recent[0].id:
             return None
         found: list[Event] = []
         for event in reversed(self.recent):
@@ -132,16 +141,20 @@ class TurnStream:
         return found
 
     async def changed(self, seconds: float) -> bool:
-        """Waits for the next event; False when none came within the time."""
+        """Waits for the next event; False when none came within about that time. `tick` sees to that: a timer an event is dear."""
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[bool] = loop.create_future()
-        self._waiters.add(waiter)
-        timer = loop.call_later(seconds, _answer, waiter, False)  # a third of what `wait_for` costs, and this is once an event
+        self._waiters[waiter] = loop.time() + seconds
         try:
             return await waiter
         finally:
-            timer.cancel()
-            self._waiters.discard(waiter)
+            self._waiters.pop(waiter, None)
+
+    def tick(self, now: float) -> None:
+        """Answers those who have waited long enough in vain."""
+        for waiter, until in list(self._waiters.items()):
+            if until <= now:
+                _answer(waiter, False)
 
 
 def _answer(waiter: "asyncio.Future[bool]", came: bool) -> None:
@@ -154,9 +167,9 @@ class Streams:
 
     def __init__(self, deltas: Deltas, *, flush_ms: int, heartbeat_seconds: float, poll_ms: int = POLL_MS) -> None:
         self._deltas = deltas
-        self._flush_seconds = flush_ms / 1000
-        self._heartbeat_seconds = heartbeat_seconds
-        self._poll_seconds = poll_ms / 1000
+        self.flush_seconds = flush_ms / 1000
+        self.heartbeat_seconds = heartbeat_seconds
+        self.poll_seconds = poll_ms / 1000
         self._running: dict[TurnKey, TurnStream] = {}
         self._polls: list[tuple[TurnKey, int, asyncio.Future[bool]]] = []
 
@@ -168,21 +181,15 @@ class Streams:
         return stream
 
     def close(self, stream: TurnStream) -> None:
-        """Ends a stream: listeners read what is left and stop."""
+        """Ends a stream: listeners read what is left of it, also from memory, and then look into the log."""
         if self._running.get(stream.key) is stream:
             del self._running[stream.key]
+        stream.closed = True
         stream.wake()
 
     def live(self, key: TurnKey) -> TurnStream | None:
         """The stream of a turn that runs in this process."""
         return self._running.get(key)
-
-    async def flush_forever(self) -> None:
-        """Writes the events of all turns of the process, together, a few times a second. Ends by cancellation alone."""
-        while True:
-            await asyncio.sleep(self._flush_seconds)
-            with contextlib.suppress(Unavailable):  # kept and tried again with the next round
-                await self.flush()
 
     async def flush(self) -> None:
         """One statement for everything that is not logged yet. What could not be written stays pending."""
@@ -208,42 +215,56 @@ class Streams:
                 stream.lost()
 
     async def logged(self, key: TurnKey, after: int) -> list[Event]:
-        """The logged events of a turn beyond a cursor, oldest first, at most one page."""
-        rows = await self._deltas.read([DeltaCursor(*key, after)], DELTA_READ_ROWS_MAX)
-        return [event for row in rows for event in decode_events(row.body) if event.id > after]
+        """The logged events of a turn beyond a cursor, oldest first, at most one page.
+
+        A flush or an append that was written without our hearing of it is written again as part of a later row: an id that
+        came already is passed over.
+        """
+        found: list[Event] = []
+        for row in await self._deltas.read([DeltaCursor(*key, after)], DELTA_READ_ROWS_MAX):
+            for event in decode_events(row.body):
+                if event.id > after:
+                    found.append(event)
+                    after = event.id
+        return found
 
     async def events(self, key: TurnKey, after: int, at_rest: Callable[[], Awaitable[bool]]) -> AsyncIterator[list[Event]]:
         """The events of a turn beyond `after` until it rests (settled, or waiting for an action), as many at once as there are.
 
-        An empty list stands for silence. `at_rest` is asked now and then where nothing runs here and the log says nothing new: True ends the stream.
+        An empty list stands for silence, also for that of a database that is away. `at_rest` is asked now and then where nothing
+        runs here and the log says nothing new: True ends the stream.
         """
-        cursor, rounds = after, 0
+        cursor, rounds, stream = after, 0, self.live(key)
         while True:
-            found, stream = await self._next(key, cursor)
+            recent = None if stream is None else stream.after(cursor)
+            found = await _quietly(self.logged(key, cursor), []) if recent is None else recent
             if found:
-                cursor, rounds = found[-1].id, 0
+                cursor, rounds, last = found[-1].id, 0, found[-1].name
                 shown = [event for event in found if not event.internal]
                 if shown:
                     yield shown
-                if found[-1].name in TERMINAL or (found[-1].name in REST and not (await self._next(key, cursor))[0]):
+                if last in TERMINAL or (last in REST and (recent is not None or not await _quietly(self.logged(key, cursor), []))):
                     return
-            elif stream is not None:
-                if not await stream.changed(self._heartbeat_seconds):
+            elif stream is not None and recent is not None and not stream.closed:
+                if not await stream.changed(self.heartbeat_seconds):
                     yield []
+            elif stream is not (stream := self.live(key)) and stream is not None:
+                continue
             else:
-                if rounds % REST_CHECK_POLLS == 0 and await at_rest() and not await self.logged(key, cursor):
+                if rounds % REST_CHECK_POLLS == 0 and await _quietly(self._is_over(key, cursor, at_rest), False):
                     return
                 rounds += 1
-                if not await self._polled(key, cursor) and rounds % max(1, round(self._heartbeat_seconds / self._poll_seconds)) == 0:
+                if not await self._polled(key, cursor) and rounds % max(1, round(self.heartbeat_seconds / self.poll_seconds)) == 0:
                     yield []
 
-    async def _next(self, key: TurnKey, cursor: int) -> tuple[list[Event], TurnStream | None]:
-        stream = self.live(key)
-        if stream is not None:
-            recent = stream.after(cursor)
-            if recent is not None:
-                return recent, stream
-        return await self.logged(key, cursor), None
+    async def _is_over(self, key: TurnKey, cursor: int, at_rest: Callable[[], Awaitable[bool]]) -> bool:
+        return await at_rest() and not await self.logged(key, cursor)
+
+    async def tick(self) -> None:
+        """Answers the readers of this process's turns that have waited for as long as they may."""
+        now = asyncio.get_running_loop().time()
+        for stream in self._running.values():
+            stream.tick(now)
 
     async def _polled(self, key: TurnKey, cursor: int) -> bool:
         """Whether the log has more for a turn that runs elsewhere; one read in a round serves all who wait."""
@@ -251,18 +272,22 @@ class Streams:
         self._polls.append((key, cursor, answer))
         return await answer
 
-    async def poll_forever(self) -> None:
-        """Answers those who wait for turns that run on other replicas. Ends by cancellation alone."""
-        while True:
-            await asyncio.sleep(self._poll_seconds)
-            waiting, self._polls = [poll for poll in self._polls if not poll[2].done()], []
-            if not waiting:
-                continue
-            try:
+    async def poll(self) -> None:
+        """Answers those who wait for turns that run on other replicas, all with one read."""
+        waiting, self._polls = [poll for poll in self._polls if not poll[2].done()], []
+        news: set[tuple[UUID, int]] = set()
+        try:
+            if waiting:
                 rows = await self._deltas.read([DeltaCursor(*key, cursor) for key, cursor, _ in waiting], 1)
-            except LedgerError:
-                rows = []
-            news = {(row.session, row.turn) for row in rows}
+                news = {(row.session, row.turn) for row in rows}
+        finally:
             for key, _, answer in waiting:
                 if not answer.done():
                     answer.set_result((key.session, key.turn) in news)
+
+
+async def _quietly(reading: Awaitable[T], otherwise: T) -> T:
+    try:
+        return await reading
+    except Unavailable:
+        return otherwise

@@ -1,19 +1,22 @@
 """What all doors of a turn share: the services they stand on, the turns that run here, and how one is begun."""
 
 import asyncio
+import contextlib
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from app.context.sources import AgentRevision, Ephemeral
 from app.entries import lossless
-from app.entries.errors import Conflict, KeyReused, NotFound, Unavailable
+from app.entries.errors import Conflict, FenceLost, KeyReused, LedgerError, NotFound, Unavailable
 from app.entries.ids import SESSION, format_id
-from app.entries.messages import Entry, NewEntry, encode
+from app.entries.messages import Entry, NewEntry
+from app.entries.trace import ModelCallStarted
 from app.models.resolve import ModelChoice
 from app.services.revisions import Revisions
-from app.services.running import Facts, Running, filled, policy_of
+from app.services.running import Facts, Running, filled, policy_of, spelled_out
 from app.services.streams import Event, Streams, TurnKey
 from app.services.targets import Targets, overridden
 from app.services.turns.inputs import IdempotencyKey
@@ -23,6 +26,8 @@ from app.services.write import Draft, Writer
 from app.storage.rows import SessionRow, StoredAnswer
 from app.storage.store import Store
 from app.storage.types import Appended, IdempotencyWrite, committed
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +87,23 @@ class Desk:
             raise NotFound("The session has no agent; PATCH one.")
         return await self.revisions.get(tenant, session.agent, session.agent_revision)
 
+    async def agent_of_turn(self, tenant: UUID, session: SessionRow, entries: Sequence[Entry]) -> AgentRevision:
+        """The revision that a turn goes on under: that of its calls so far. One that the session adopted since is for the next turn."""
+        started = next((entry.payload for entry in reversed(entries) if entry.kind == ModelCallStarted.kind and entry.payload), None)
+        body = None if started is None else ModelCallStarted.decode(started)
+        if body is None or body.agent is None or body.agent_revision is None:
+            return await self.agent(tenant, session)
+        return await self.revisions.get(tenant, body.agent, body.agent_revision)
+
     def check_model(self, agent: AgentRevision, session: SessionRow, override: Mapping[str, Any] | None) -> None:
-        """Raises `Invalid` for a model that a turn's override names and nobody can resolve, before anything is stored."""
-        if not override:
-            return
+        """Raises `Invalid` for a model that is not configured (any more), before anything is stored. `override` is the turn's own."""
         base = agent.model
         if session.model is not None:
             switched = lossless.loads(session.model, 80)
             base = ModelChoice(switched["upstream"], switched["name"], switched.get("params", {}))
+        if not override:
+            self.targets.upstream(base.upstream)  # what else it needs was frozen with the revision or the switch
+            return
         choice, limits = overridden(base, agent.limits, override)
         self.targets.resolve(choice, limits, "/overrides/model")
 
@@ -106,10 +120,7 @@ class Desk:
         ephemeral: tuple[Ephemeral, ...] = (),
     ) -> Running:
         """Starts the loop of a turn whose claim was just taken by an append of these entries and events."""
-        written = [
-            entry if isinstance(draft.body, str) else entry._replace(payload=encode(draft.body), blobs=())
-            for entry, draft in zip(committed(tuple(entries), appended), drafts, strict=True)
-        ]
+        written = spelled_out(committed(tuple(entries), appended), drafts)
         stream = self.streams.open(facts.key, appended.fence, events[-1].id)
         running = Running(
             facts,
@@ -135,11 +146,26 @@ class Desk:
         return running
 
     async def _run(self, running: Running) -> None:
+        """Runs a turn until it rests. One that was lost is left to whoever took it; one that fails here is given up."""
         try:
             await self.loop.run(running)
+        except FenceLost:
+            log.warning("turn %s was taken over", running.facts.turn_id)
+        except Exception:
+            log.exception("turn %s stopped; it is settled from what was logged", running.facts.turn_id)
+            await self._give_up(running)
         finally:
+            self.streams.close(running.stream)
+            running.done.set()
             if self.running.get(running.facts.key) is running:
                 del self.running[running.facts.key]
+
+    async def _give_up(self, running: Running) -> None:
+        """Logs what was said and lets the claim run out at once, so that the next sweep, or the next writer, settles the turn."""
+        running.lost = True
+        with contextlib.suppress(LedgerError):  # the claim runs out by itself
+            await self.streams.flush()
+            await self.store.claims.renew(self.holder, [(running.facts.key.session, running.fence)], 0)
 
 
 def remembered_turn(key: IdempotencyKey | None, session: UUID, turn: int, after: int = 0) -> IdempotencyWrite | None:

@@ -5,10 +5,10 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
-from app.config.limits import ACCEPT_TRIES_MAX, CANCEL_WAIT_SECONDS_MAX, STOP_WAIT_SECONDS_MAX
+from app.config.limits import ACCEPT_TRIES_MAX, STOP_WAIT_SECONDS_MAX
 from app.entries import lossless
 from app.entries.answer import AnswerFold
 from app.entries.deltas import from_event
@@ -69,23 +69,29 @@ class Endings:
 
     async def make_room(self, tenant: UUID, session: SessionRow, room: Room) -> SessionRow:
         """The session without a turn that runs or waits. Raises `SessionBusy` or `PendingAction` where the request does not end it."""
-        views = self._desk.views
-        if session.running_turn is not None and not await self._settled_if_gone(tenant, session, session.running_turn):
-            turn_id = await views.id_of(tenant, session.session_id, session.running_turn)
-            if room.on_busy == "reject":
-                raise SessionBusy(turn_id)
-            row = await views.turn_by_number(tenant, session.session_id, session.running_turn)
-            if not await self.stop(tenant, session.session_id, row, "interrupt", STOP_WAIT_SECONDS_MAX):
-                raise SessionBusy(turn_id)
-        elif session.running_turn is None and session.pending_turn is not None:
-            turn_id = await views.id_of(tenant, session.session_id, session.pending_turn)
+        views, running, pending = self._desk.views, session.running_turn, session.pending_turn
+        if running is not None and not await self._settled_if_gone(tenant, session, running):
+            if room.on_busy == "reject" or not await self.end(tenant, session.session_id, running, "interrupt", STOP_WAIT_SECONDS_MAX):
+                raise SessionBusy(await views.id_of(tenant, session.session_id, running))
+        elif running is None and pending is not None:
             if room.on_pending == "reject":
-                raise PendingAction(turn_id)
-            row = await views.turn_by_number(tenant, session.session_id, session.pending_turn)
-            await self.settle_waiting(tenant, session.session_id, row, "interrupt")
-        else:
-            return session if session.running_turn is None else await self._again(tenant, session)
+                raise PendingAction(await views.id_of(tenant, session.session_id, pending))
+            await self.end(tenant, session.session_id, pending, "interrupt", STOP_WAIT_SECONDS_MAX)
+        elif running is None:
+            return session
         return await self._again(tenant, session)
+
+    async def end(self, tenant: UUID, session: UUID, number: int, reason: StopReason, wait_seconds: float) -> bool:
+        """Ends a turn in whatever state it is, also one that is just handed to its client or taken back. False where it still runs."""
+        for _ in range(ACCEPT_TRIES_MAX):
+            row = await self._desk.views.turn_by_number(tenant, session, number)
+            if row.status in SETTLED:
+                return True
+            if row.status == "requires_action":
+                await self.settle_waiting(tenant, session, row, reason)
+            elif not await self.stop(tenant, session, row, reason, wait_seconds):
+                return False
+        return False
 
     async def _again(self, tenant: UUID, session: SessionRow) -> SessionRow:
         found = await self._desk.store.sessions.get(tenant, session.session_id)
@@ -168,7 +174,7 @@ class Endings:
         """Appends the drafts and all that follows from them, up to the turn's end, with the events that tell of it."""
         desk = self._desk
         entries = await desk.store.ledger.turn_entries(tenant, session.session_id, row.number)
-        policy = policy_of(await desk.agent(tenant, session), decode_options(row.options))
+        policy = policy_of(await desk.agent_of_turn(tenant, session, entries), decode_options(row.options))
         mended = mended or Mended()
         found = follow(
             entries,
@@ -218,14 +224,6 @@ class Endings:
                 elif mended.fold is not None and event.data and (delta := from_event(event.name, lossless.read(event.data))) is not None:
                     mended.fold.add(delta)
         return mended
-
-    async def cancelled(self, tenant: UUID, session: UUID, row: TurnRow, reason: StopReason) -> dict[str, Any]:
-        """Ends a turn in whatever state it is, and gives it as it then stands."""
-        if row.status == "requires_action":
-            await self.settle_waiting(tenant, session, row, reason)
-        elif row.status not in SETTLED:
-            await self.stop(tenant, session, row, reason, CANCEL_WAIT_SECONDS_MAX)
-        return await self._desk.views.view(tenant, session, await self._desk.views.turn_by_number(tenant, session, row.number))
 
 
 def _settled(row: TurnRow, found: Consequences, entries: Sequence[Entry]) -> TurnWrite:

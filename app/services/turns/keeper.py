@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 from app.config.limits import PURGE_ROWS_MAX, RECOVERIES_PER_SWEEP_MAX
-from app.entries.errors import LedgerError
+from app.entries.errors import LedgerError, Unavailable
 from app.services.running import Running
 from app.services.turns.desk import Desk
 from app.services.turns.endings import Endings
@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 WATCH_SECONDS = 0.5
 PURGE_SECONDS = 60.0
 RENEWALS_PER_LEASE = 3
+AFTER_FAILURE_SECONDS = 1.0
+TICKS_PER_HEARTBEAT = 10
 DRAIN_COMMIT_SECONDS = 5.0
 
 
@@ -32,17 +34,17 @@ class Keeper:
 
     def start(self) -> list[asyncio.Task[None]]:
         """The background tasks of the process."""
-        period = self._desk.lease_seconds / RENEWALS_PER_LEASE
+        period, streams = self._desk.lease_seconds / RENEWALS_PER_LEASE, self._desk.streams
         rounds: list[tuple[str, float, Callable[[], Awaitable[None]]]] = [
             ("renew", period, self.renew),
             ("watch", WATCH_SECONDS, self.watch),
             ("recover", min(period, 5.0), self.recover),
             ("purge", PURGE_SECONDS, self.purge),
+            ("flush", streams.flush_seconds, streams.flush),
+            ("poll", streams.poll_seconds, streams.poll),
+            ("tick", streams.heartbeat_seconds / TICKS_PER_HEARTBEAT, streams.tick),
         ]
-        tasks = [asyncio.create_task(_forever(name, seconds, work), name=name) for name, seconds, work in rounds]
-        tasks.append(asyncio.create_task(self._desk.streams.flush_forever(), name="flush"))
-        tasks.append(asyncio.create_task(self._desk.streams.poll_forever(), name="poll"))
-        return tasks
+        return [asyncio.create_task(_forever(name, seconds, work), name=name) for name, seconds, work in rounds]
 
     async def renew(self) -> None:
         """Renews all claims of the process in one statement; hears at the same time which are lost and which are asked to stop."""
@@ -63,14 +65,19 @@ class Keeper:
         for claim, running in held.items():
             if claim in heard.stopped:
                 running.stop.set()
-            elif claim in heard.lost and not running.done.is_set() and not running.releasing:
+            elif claim in heard.lost:
                 running.lose()
 
     async def recover(self) -> None:
-        """Settles turns whose holder is gone."""
+        """Settles turns whose holder is gone. One that cannot be settled does not keep the others waiting."""
         for claim in await self._desk.store.claims.expired(RECOVERIES_PER_SWEEP_MAX):
-            if await self._endings.recover(claim.tenant, claim.session, claim.turn, claim.fence):
-                log.info("settled turn %s of a session whose holder was gone", claim.turn)
+            try:
+                if await self._endings.recover(claim.tenant, claim.session, claim.turn, claim.fence):
+                    log.info("settled turn %s of a session whose holder was gone", claim.turn)
+            except Unavailable:
+                raise
+            except Exception:
+                log.exception("turn %s of a session whose holder is gone could not be settled", claim.turn)
 
     async def purge(self) -> None:
         """Deletes events and idempotency rows that are older than they have to be, a bounded number a round."""
@@ -95,14 +102,19 @@ class Keeper:
 
 
 async def _forever(name: str, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    """Works round after round. After a failure the next round comes soon: a lease does not wait. A series of failures is logged once."""
+    failing = False
     while True:
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(min(seconds, AFTER_FAILURE_SECONDS) if failing else seconds)
         try:
             await work()
-        except LedgerError as error:
-            log.warning("%s: %s; tried again in %s s", name, error.code, seconds)
-        except Exception:
-            log.exception("%s failed; tried again in %s s", name, seconds)
+        except Exception as error:
+            if not failing:
+                code = error.code if isinstance(error, LedgerError) else None
+                log.warning("%s failed (%s) and is tried again", name, code or "internal", exc_info=code is None)
+            failing = True
+        else:
+            failing = False
 
 
 async def stop_all(tasks: list[asyncio.Task[None]]) -> None:

@@ -1,51 +1,34 @@
 """The loop: while the turn has a next move, do it. Live running and going on after a client's results are the same."""
 
 import asyncio
-import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from app.config.limits import MOVES_PER_TURN_MAX
 from app.entries import lossless
 from app.entries.deltas import Usage
-from app.entries.errors import FenceLost
+from app.entries.errors import HeadMismatch
 from app.entries.messages import Entry
 from app.entries.trace import CutReason, ModelCallFinished, TurnError, usage_to_json
 from app.services.calls import ModelCalls
 from app.services.consequences import Consequences, follow, is_over, pending_json
-from app.services.running import Running
-from app.services.streams import Streams
+from app.services.running import Running, patiently
 from app.services.turns.views import Views
 from app.services.write import Draft
 from app.storage.types import CallWrite, SessionPatch, TurnWrite
 from app.turn.life import read_life
-from app.turn.moves import Call, Done, Mend, Run, next_move
-
-log = logging.getLogger(__name__)
+from app.turn.moves import Call, Done, Mend, Run, Settle, next_move
 
 
 class Loop:
     """Runs turns whose claim this process holds. Nothing here belongs to an HTTP response."""
 
-    def __init__(self, calls: ModelCalls, streams: Streams, views: Views) -> None:
+    def __init__(self, calls: ModelCalls, views: Views) -> None:
         self._calls = calls
-        self._streams = streams
         self._views = views
 
     async def run(self, running: Running) -> None:
-        """Runs a turn until it rests. A turn that this process lost is left to whoever took it; one that fails here, to recovery."""
-        try:
-            await self._moves(running)
-        except FenceLost:
-            log.warning("turn %s was taken over", running.facts.turn_id)
-        except Exception:
-            log.exception("turn %s stopped; its claim runs out and it is settled then", running.facts.turn_id)
-        finally:
-            self._streams.close(running.stream)
-            running.done.set()
-
-    async def _moves(self, running: Running) -> None:
+        """Runs a turn until it rests. Raises `FenceLost` where another writer took it."""
         for _ in range(MOVES_PER_TURN_MAX):
             if running.lost:
                 return
@@ -59,7 +42,7 @@ class Loop:
                     call = await self._calls.run(running, move)
                     if running.stop.is_set():
                         await self._hear_stop(running)
-                    rests = await self.conclude(running, call.drafts, call.write, call.events)
+                    rests = call is not None and await self.conclude(running, call.drafts, call.write, call.events)
                 case Run() | Mend():
                     raise RuntimeError("an executor that no agent of this build can name")
                 case _:
@@ -71,23 +54,36 @@ class Loop:
     async def conclude(
         self, running: Running, drafts: Sequence[Draft], call: CallWrite | None = None, events: Sequence[tuple[str, str]] = ()
     ) -> bool:
-        """Appends drafts and all that follows from them, in one append; says whether the turn rests."""
-        found = follow(
-            running.entries,
-            drafts,
-            running.policy,
-            turn=running.number,
-            head_seq=running.head_seq,
-            input_seq=running.facts.input_seq,
-            cut=cut_of(running),
-        )
-        if found.awaited is not None:
-            await self._wait(running, found, call, events)
-            return True
-        settled = found.settled
-        if settled is None:
-            await running.commit(found.drafts, call=call, before=events)
-            return is_over(found.move)
+        """Appends drafts and all that follows from them, in one append; says whether the turn rests.
+
+        What was appended beside the claim meanwhile may be a request to stop: then something else follows.
+        """
+        for _ in range(MOVES_PER_TURN_MAX):
+            found = follow(
+                running.entries,
+                drafts,
+                running.policy,
+                turn=running.number,
+                head_seq=running.head_seq,
+                input_seq=running.facts.input_seq,
+                cut=cut_of(running),
+            )
+            try:
+                if found.awaited is not None:
+                    await self._wait(running, found, call, events)
+                elif found.settled is not None:
+                    await self._settle(running, found, found.settled, call, events)
+                else:
+                    await running.commit(found.drafts, call=call, before=events)
+            except HeadMismatch:
+                await self._hear_stop(running)
+            else:
+                return found.awaited is not None or is_over(found.move)
+        raise RuntimeError("the head of a session moved on without end")
+
+    async def _settle(
+        self, running: Running, found: Consequences, settled: Settle, call: CallWrite | None, events: Sequence[tuple[str, str]]
+    ) -> None:
         turn = TurnWrite(
             number=running.number,
             status=settled.status,
@@ -96,7 +92,6 @@ class Loop:
             settled=True,
         )
         await running.commit(found.drafts, turn=turn, call=call, release=True, before=events, after=[(f"turn.{settled.status}", "")])
-        return True
 
     async def _wait(self, running: Running, found: Consequences, call: CallWrite | None, events: Sequence[tuple[str, str]]) -> None:
         """The turn waits for its client: the claim is given back, and the event that says so ends the connection."""
@@ -116,20 +111,17 @@ class Loop:
 
     async def _waiting_view(self, running: Running, found: Consequences, pending: list[dict[str, Any]], usage: str | None) -> dict[str, Any]:
         key = running.facts.key
-        row = await self._views.turn_by_number(key.tenant, key.session, running.number)
-        row = replace(row, status="requires_action", pending=lossless.dumps(pending), usage=usage)
-        view = await self._views.view(key.tenant, key.session, row)
+        view = await patiently(lambda: self._views.view(key.tenant, key.session, running.number))
+        view |= {"status": "requires_action", "pending": pending, "usage": None if usage is None else lossless.read(usage)}
         coming = range(running.head_seq + 1, running.head_seq + 1 + len(found.drafts))
         return {**view, "entry_seqs": [*view["entry_seqs"], *coming]}
 
     async def _hear_stop(self, running: Running) -> None:
         """Reads who asked for the end: their request was appended beside the claim."""
-        key = running.facts.key
+        running.stop.clear()  # before the read: who asks from here on is heard the next time
         known = {entry.seq for entry in running.entries}
-        found = await running.writer.ledger.turn_entries(key.tenant, key.session, key.turn)
-        running.entries += [entry for entry in found if entry.kind == "stop_requested" and entry.seq not in known]
+        running.entries += [entry for entry in await running.read_entries() if entry.kind == "stop_requested" and entry.seq not in known]
         running.entries.sort(key=lambda entry: entry.seq)
-        running.stop.clear()
 
 
 def cut_of(running: Running) -> CutReason | None:

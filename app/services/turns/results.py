@@ -78,7 +78,7 @@ class Results:
         self, tenant: UUID, session: SessionRow, row: TurnRow, entries: list[Entry], drafts: list[Draft], key: IdempotencyKey | None
     ) -> Accepted:
         desk = self._desk
-        agent = await desk.agent(tenant, session)
+        agent = await desk.agent_of_turn(tenant, session, entries)
         options = decode_options(row.options)
         policy = policy_of(agent, options)
         found = follow(entries, drafts, policy, turn=row.number, head_seq=session.head_seq, input_seq=row.input_seq)
@@ -121,14 +121,13 @@ class Results:
         events: list[Event],
     ) -> Accepted:
         views, session_id = self._desk.views, session.session_id
-        waiting = replace(row, pending=lossless.dumps(pending))
-        view = await views.view(tenant, session_id, waiting)
+        view = await views.view(tenant, session_id, row.number)
         coming = range(session.head_seq + 1, session.head_seq + 1 + len(drafts))
-        shown = {"type": "turn.requires_action", "turn": {**view, "entry_seqs": [*view["entry_seqs"], *coming]}}
+        shown = {"type": "turn.requires_action", "turn": {**view, "pending": pending, "entry_seqs": [*view["entry_seqs"], *coming]}}
         events = [*events, Event(events[-1].id + 1, "turn.requires_action", lossless.dumps(shown))]
         append = replace(
             append,
-            turn=TurnWrite(number=row.number, status="requires_action", pending=waiting.pending),
+            turn=TurnWrite(number=row.number, status="requires_action", pending=lossless.dumps(pending)),
             events=(EventRow(events[-1].id, encode_events(events), row.number),),
         )
         appended = await self._desk.writer.append(tenant, session_id, drafts, append)
@@ -163,6 +162,8 @@ def _fresh(entries: Sequence[Entry], results: Sequence[GivenResult], said: Seque
             known[result.tool_call_id] = body
             fresh[result.tool_call_id] = Draft("tool_result", body, row.number, media=content.media)
         elif (_plain(before.parts), before.is_error) != (_plain(body.parts), body.is_error):
+            if row.status in SETTLED:
+                raise Conflict("The turn is settled; its calls have their results.", "turn-settled")
             raise Conflict("This call has another result already; a stored result never changes.", "tool-result-conflict")
     return list(fresh.values())
 

@@ -1,10 +1,11 @@
 """The doors of turns, as the edge uses them."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from app.config.limits import CANCEL_WAIT_SECONDS_MAX
 from app.entries import lossless
 from app.entries.errors import Conflict, NotFound
 from app.entries.ids import SESSION, parse_id
@@ -17,6 +18,7 @@ from app.services.turns.desk import Accepted, Desk
 from app.services.turns.endings import SETTLED, Endings, Room
 from app.services.turns.inputs import ExtraMessage, IdempotencyKey, TurnInput
 from app.services.turns.results import GivenResult, Results
+from app.services.turns.views import turn_uuid
 
 RESTS = SETTLED | {"requires_action"}
 RETRIED = frozenset({"failed", "interrupted", "cancelled"})
@@ -74,44 +76,41 @@ class TurnService:
 
     async def cancel(self, tenant: UUID, session_id: str, turn_id: str, reason: StopReason = "cancel") -> dict[str, Any]:
         """Ends a turn, durably; the Turn as it then stands (still `running` where its holder needs longer)."""
-        session = await self._desk.views.session(tenant, session_id)
-        row = await self._desk.views.turn(tenant, session.session_id, turn_id)
-        return await self._endings.cancelled(tenant, session.session_id, row, reason)
+        session = _session(session_id)
+        return await self._cancelled(tenant, session, (await self._desk.views.turn(tenant, session, turn_id)).number, reason)
 
     async def stop(self, tenant: UUID, session_id: str) -> dict[str, Any] | None:
         """Ends whatever runs or waits in the session; None where nothing does."""
         session = await self._desk.views.session(tenant, session_id)
         number = session.running_turn or session.pending_turn
-        if number is None:
-            return None
-        row = await self._desk.views.turn_by_number(tenant, session.session_id, number)
-        return await self._endings.cancelled(tenant, session.session_id, row, "stop")
+        return None if number is None else await self._cancelled(tenant, session.session_id, number, "stop")
+
+    async def _cancelled(self, tenant: UUID, session: UUID, number: int, reason: StopReason) -> dict[str, Any]:
+        await self._endings.end(tenant, session, number, reason, CANCEL_WAIT_SECONDS_MAX)
+        return await self._desk.views.view(tenant, session, number)
 
     async def view(self, tenant: UUID, session_id: str, turn_id: str) -> dict[str, Any]:
         """The Turn as it stands."""
-        session = _session(session_id)
-        return await self._desk.views.view(tenant, session, await self._desk.views.turn(tenant, session, turn_id))
+        return await self._desk.views.view(tenant, _session(session_id), turn_uuid(turn_id))
 
     async def page(self, tenant: UUID, session_id: str, after: int, limit: int) -> TurnPage:
         """Turns with numbers above `after`, ascending."""
         session = await self._desk.views.session(tenant, session_id)
-        rows = await self._desk.store.turns.list(tenant, session.session_id, after=after, limit=limit + 1)
-        data = [await self._desk.views.view(tenant, session.session_id, row) for row in rows[:limit]]
-        return TurnPage(data, rows[limit - 1].number if len(rows) > limit else None)
+        found = await self._desk.views.views(tenant, session.session_id, after, limit + 1)
+        return TurnPage(found[:limit], found[limit - 1]["number"] if len(found) > limit else None)
 
-    async def settled(self, tenant: UUID, session_id: str, turn_id: str) -> dict[str, Any]:
+    async def settled(self, tenant: UUID, accepted: Accepted) -> dict[str, Any]:
         """Waits until the turn is settled or waits for an action, wherever it runs, and gives it."""
-        session = _session(session_id)
-        row = await self._desk.views.turn(tenant, session, turn_id)
-        key = TurnKey(tenant, session, row.number)
+        key = TurnKey(tenant, _session(accepted.session_id), accepted.number)
         local = self._desk.running.get(key)
         if local is not None:
             await local.done.wait()
-            row = await self._desk.views.turn_by_number(tenant, session, row.number)
-        if row.status not in RESTS:
+        view = await self._desk.views.view(*key)
+        if view["status"] not in RESTS:
             async for _ in self._desk.streams.events(key, 0, lambda: self._rests(key)):
                 pass
-        return await self._desk.views.view(tenant, session, await self._desk.views.turn_by_number(tenant, session, row.number))
+            view = await self._desk.views.view(*key)
+        return view
 
     async def events(self, tenant: UUID, session_id: str, turn_id: str, after: int = 0) -> AsyncIterator[list[Event]] | None:
         """The turn's events beyond `after`, an empty list for silence; None where a settled turn has no more. Raises `Gone`."""
@@ -124,19 +123,19 @@ class TurnService:
                 raise Gone("The events of this turn were purged; read the session's transcript.")
             if after >= bounds[1]:
                 return None
-        return self._events(key, session_id, turn_id, after)
+        return self._events(key, after)
 
-    async def _events(self, key: TurnKey, session_id: str, turn_id: str, after: int) -> AsyncIterator[list[Event]]:
+    async def _events(self, key: TurnKey, after: int) -> AsyncIterator[list[Event]]:
         async for events in self._desk.streams.events(key, after, lambda: self._rests(key)):
-            yield [event if event.data else await self._filled(key, event, session_id, turn_id) for event in events]
+            yield [event if event.data else await self._filled(key, event) for event in events]
 
-    async def _filled(self, key: TurnKey, event: Event, session_id: str, turn_id: str) -> Event:
+    async def _filled(self, key: TurnKey, event: Event) -> Event:
         """An event that the log keeps by reference: its entry, or the settled Turn."""
         if event.name in TERMINAL:
-            view = await self.view(key.tenant, session_id, turn_id)
-            return replace(event, data=lossless.dumps({"type": event.name, "turn": view}))
+            view = await self._desk.views.view(*key)
+            return event._replace(data=lossless.dumps({"type": event.name, "turn": view}))
         text = await self._transcripts.entry(key.tenant, key.session, event.seq)
-        return replace(event, data=f'{{"type":"{event.name}","seq":{event.seq},"message":{text}}}')
+        return event._replace(data=f'{{"type":"{event.name}","seq":{event.seq},"message":{text}}}')
 
     async def _rests(self, key: TurnKey) -> bool:
         row = await self._desk.store.turns.get(key.tenant, key.session, key.turn)

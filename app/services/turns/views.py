@@ -1,6 +1,5 @@
 """The Turn resource of the contract, from its row and from what a running process knows."""
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -8,11 +7,8 @@ from app.entries import lossless
 from app.entries.errors import NotFound
 from app.entries.ids import CALL, SESSION, TURN, format_id, parse_id
 from app.entries.wire import timestamp
-from app.storage.rows import SessionRow, TurnRow
+from app.storage.rows import SessionRow, TurnRow, TurnView
 from app.storage.store import Store
-
-SIBLINGS_MAX = 100
-CALLS_MAX = 100
 
 
 class Views:
@@ -31,8 +27,7 @@ class Views:
 
     async def turn(self, tenant: UUID, session: UUID, turn_id: str) -> TurnRow:
         """The turn of a TypeID."""
-        uuid = parse_id(TURN, turn_id)
-        row = None if uuid is None else await self._store.turns.get(tenant, session, uuid)
+        row = await self._store.turns.get(tenant, session, turn_uuid(turn_id))
         if row is None:
             raise NotFound("There is no such turn in this session.")
         return row
@@ -50,49 +45,44 @@ class Views:
             return "start"
         return format_id(TURN, (await self.turn_by_number(tenant, session, number)).turn_id)
 
-    async def view(self, tenant: UUID, session: UUID, row: TurnRow) -> dict[str, Any]:
-        """The Turn as it stands now."""
-        entries = await self._store.ledger.turn_entries(tenant, session, row.number)
-        calls = await self._store.calls.list(tenant, session, turn=row.number, limit=CALLS_MAX)
-        siblings = await self._store.turns.list(tenant, session, follows=row.follows, limit=SIBLINGS_MAX)
-        retry_of = None if row.retry_of is None else await self.id_of(tenant, session, row.retry_of)
-        return turn_json(
-            row,
-            session_id=format_id(SESSION, session),
-            follows=await self.id_of(tenant, session, row.follows),
-            siblings=[format_id(TURN, sibling.turn_id) for sibling in siblings if sibling.number != row.number],
-            retry_of=retry_of,
-            entry_seqs=[entry.seq for entry in entries],
-            calls=[format_id(CALL, call.call_id) for call in calls],
-        )
+    async def view(self, tenant: UUID, session: UUID, turn: UUID | int) -> dict[str, Any]:
+        """The Turn as it stands now, in one read."""
+        found = await self._store.turns.view(tenant, session, turn)
+        if found is None:
+            raise NotFound("There is no such turn in this session.")
+        return turn_json(session, found)
+
+    async def views(self, tenant: UUID, session: UUID, after: int, limit: int) -> list[dict[str, Any]]:
+        """Turns with numbers above `after`, ascending."""
+        return [turn_json(session, found) for found in await self._store.turns.views(tenant, session, after=after, limit=limit)]
 
 
-def turn_json(
-    row: TurnRow,
-    *,
-    session_id: str,
-    follows: str,
-    siblings: Sequence[str],
-    retry_of: str | None,
-    entry_seqs: Sequence[int],
-    calls: Sequence[str],
-) -> dict[str, Any]:
+def turn_json(session: UUID, found: TurnView) -> dict[str, Any]:
     """The Turn resource. `usage` is null where no call reported any."""
+    row = found.row
     return {
         "id": format_id(TURN, row.turn_id),
         "object": "turn",
-        "session_id": session_id,
+        "session_id": format_id(SESSION, session),
         "number": row.number,
         "status": row.status,
-        "follows": follows,
-        "siblings": list(siblings),
-        "retry_of": retry_of,
+        "follows": "start" if found.follows_id is None else format_id(TURN, found.follows_id),
+        "siblings": [format_id(TURN, sibling) for sibling in found.siblings],
+        "retry_of": None if found.retry_of_id is None else format_id(TURN, found.retry_of_id),
         "input_seq": row.input_seq,
-        "entry_seqs": list(entry_seqs),
-        "calls": list(calls),
+        "entry_seqs": list(found.entry_seqs),
+        "calls": [format_id(CALL, call) for call in found.calls],
         "pending": [] if row.pending is None or row.status != "requires_action" else lossless.read(row.pending),
         "usage": None if row.usage is None else lossless.read(row.usage),
         "error": None if row.error is None else lossless.read(row.error),
         "created_at": timestamp(row.created_at),
         "settled_at": None if row.settled_at is None else timestamp(row.settled_at),
     }
+
+
+def turn_uuid(turn_id: str) -> UUID:
+    """The UUID of a turn's TypeID. Raises `NotFound`."""
+    uuid = parse_id(TURN, turn_id)
+    if uuid is None:
+        raise NotFound("There is no such turn in this session.")
+    return uuid
