@@ -139,6 +139,7 @@ async def one_turn(world: World, session: str, name: str, stream: bytes) -> None
     turn = found[0].data["turn_id"]
     committed = [frame.data["message"] for frame in found if frame.event == "message.committed"]
     if name.startswith("openai/") or "/" not in name:
+        assert found[-1].event != "turn.failed", (name, found[-1])
         expected = sdk_answer(stream).choices[0].message
         assert text(committed[0]) == (expected.content or expected.refusal or ""), name
         calls = [part for part in committed[0]["body"]["parts"] if part["type"] == "tool_call"]
