@@ -11,6 +11,7 @@ from app.config.secret import Secret
 Parser = Callable[[object], Any]
 
 _NUMBER = re.compile(r"[+-]?\d{1,18}(?:\.\d{1,9})?")
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^\s\[\]:/@?#]*)(?::\d{1,5})?(?:\?[^#]*)?")
 _ORIGIN = re.compile(r"https?://(?:\[[0-9a-f:.]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?")
 
 
@@ -24,6 +25,22 @@ def text(value: object) -> str:
 def secret(value: object) -> Secret:
     """A text that must not be seen."""
     return Secret(text(value))
+
+
+def postgres(value: object) -> Secret:
+    """A `postgresql://` URL as libpq reads it, also where SQLAlchemy's form names a driver. Read here, so that no driver trips over it later:
+    its words would quote a piece of the password."""
+    scheme, mark, rest = text(value).partition("://")
+    authority, _, tail = rest.partition("/")
+    hosts = authority.rpartition("@")[2].split(",")
+    if (
+        scheme not in ("postgresql", "postgres", "postgresql+asyncpg")
+        or not mark
+        or "@" in tail.partition("?")[0]
+        or not all(map(_HOST.fullmatch, hosts))
+    ):
+        raise ValueError("a URL such as postgresql://user:password@host:5432/database; in a password, write @ : / ? # as %40 %3A %2F %3F %23")
+    return Secret(f"postgresql://{rest}")
 
 
 def flag(value: object) -> bool:

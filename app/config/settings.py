@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from app.config.faults import ConfigError
-from app.config.parse import Parser, choice, flag, integer, is_loopback, nearest, number, origins, secret, text
+from app.config.parse import Parser, choice, flag, integer, is_loopback, nearest, number, origins, postgres, secret, text
 from app.config.secret import Secret
 from app.config.upstreams import Timeouts, Upstream, read_upstreams
 
@@ -48,9 +48,9 @@ class Settings:
     auth: str = _setting("local", choice("local", "keys"), "local, keys", "`local`: no key, this machine only; `keys`: a bearer key a request.")
     bootstrap_key: Secret | None = _setting(None, secret, "secret", "A first key with all scopes, for `auth = keys`.")
     cors_origins: tuple[str, ...] = _setting((), origins, "list", "Origins whose pages may call the API.")
-    database_url: Secret | None = _setting(None, secret, "secret URL", "Postgres ≥ 15, as the app role. Unset: an embedded Postgres in `data_dir`.")
-    migrate_database_url: Secret | None = _setting(None, secret, "secret URL", "The same database, as a role that may create roles; for `migrate`.")
-    listen_url: Secret | None = _setting(None, secret, "secret URL", "The same database without a pooler, for notifications. Unset: polling.")
+    database_url: Secret | None = _setting(None, postgres, "secret URL", "Postgres ≥ 15, as the app role. Unset: an embedded Postgres in `data_dir`.")
+    migrate_database_url: Secret | None = _setting(None, postgres, "secret URL", "The same database, as a role that may create roles; for `migrate`.")
+    listen_url: Secret | None = _setting(None, postgres, "secret URL", "The same database without a pooler, for notifications. Unset: polling.")
     data_dir: str = _setting(".data", text, "folder", "Folder of the embedded Postgres.")
     pool_size: int = _setting(10, integer(1, 1000), "connections", "Database connections of one process.")
     lease_seconds: float = _setting(30.0, number(0.1, 3600), "seconds", "How long a running turn stays claimed after its last renewal.")

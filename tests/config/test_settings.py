@@ -104,6 +104,41 @@ def test_a_bad_secret_is_not_repeated(name):
 
 
 @pytest.mark.req("X-86")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://app:hunter22/3@h/x", "postgresql://app:hunter22@h:port/x", "postgresql://app:hunter22@[::1/x", "postgres//app:hunter22@h/x",
+        "mysql://app:hunter22@h/x", "postgresql://app:hun@ter22@h/x:y@z", "app:hunter22@h", "postgresql://app:hunter22@h:1:2/x",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["DATABASE_URL", "MIGRATE_DATABASE_URL", "LISTEN_URL"])
+def test_a_database_url_that_no_driver_can_read_is_refused_without_repeating_it(name, url):
+    with pytest.raises(ConfigError, match="postgresql://user:password@host:5432/database") as caught:
+        load_settings({PREFIX + name: url})
+    assert "hunter" not in str(caught.value)
+    assert "ter22" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("postgresql://u:p@h/d", None),
+        ("postgres://u@h:5432/d", "postgresql://u@h:5432/d"),
+        ("postgresql+asyncpg://u:p@h/d", "postgresql://u:p@h/d"),
+        ("postgresql://u:p%40%2Fx@[::1]:5432/d?sslmode=require", None),
+        ("postgresql://u:p@h1:1,h2:2/d", None),
+        ("postgresql:///d?host=/run/pg", None),
+        ("postgresql://u:p@/d?host=/run/pg&port=5433", None),
+        ("postgresql://u:p@h", None),
+        ("postgresql://u:p@h?application_name=x", None),
+    ],
+)
+def test_every_form_of_a_database_url_is_taken(url, kept):
+    assert load_settings({"CONTEXT_LEDGER_DATABASE_URL": url}).database_url == Secret(kept or url)
+
+
+@pytest.mark.req("X-86")
 def test_a_broken_file_is_not_quoted():
     with pytest.raises(ConfigError) as caught:
         load_settings({}, write('bootstrap_key = "hunter22'))
