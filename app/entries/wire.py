@@ -1,4 +1,7 @@
-"""The Entry resource of the contract, as JSON text: stored fragments are joined, never parsed and spelled again."""
+"""The Entry resource of the contract, as JSON text: stored fragments are joined, never parsed and spelled again.
+
+`ledger.entry_line` in the database spells the same, for long readings.
+"""
 
 from datetime import UTC, datetime
 
@@ -9,7 +12,7 @@ from app.entries.messages import Entry
 
 def timestamp(at: datetime) -> str:
     """RFC 3339 in UTC with microseconds and `Z`."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def _string(value: str | None) -> str:

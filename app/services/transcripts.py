@@ -91,19 +91,27 @@ class Transcripts:
         return RawPage(texts, found[limit - 1].seq if len(found) > limit else None)
 
     async def lines(self, row: SessionRow, query: RawQuery, limit: int | None = None) -> AsyncIterator[bytes]:
-        """All entries as of the row's head as NDJSON, piece by piece, in memory that does not grow with the session."""
+        """All entries as of the row's head as NDJSON, piece by piece, in memory that does not grow with the session.
+
+        The database spells them, but for pages that hold a text in a blob, which is put back here, and for those in falling order.
+        """
         chosen = await self._filter(row, query)
-        if chosen is None:
-            return
         left = limit
-        async for entries in self._store.ledger.pages(row.tenant, row.session_id, chosen, RAW_PAGE_ENTRIES):
-            for part in _bounded(entries if left is None else entries[:left]):
-                texts = await self.rendered(row.tenant, row.session_id, part, inline=query.inline)
-                yield ("\n".join(texts) + "\n").encode()
-            if left is not None:
-                left -= len(entries)
-                if left <= 0:
-                    return
+        while chosen is not None and (left is None or left > 0):
+            size = RAW_PAGE_ENTRIES if left is None else min(left, RAW_PAGE_ENTRIES)
+            joined = None if chosen.descending else await self._store.ledger.lines(row.tenant, row.session_id, chosen, size)
+            if joined is not None and not (joined.has_blobs and query.inline):
+                read, last = joined.entries, joined.last_seq
+                if joined.text:
+                    yield joined.text.encode()
+            else:
+                entries = await self._store.ledger.entries(row.tenant, row.session_id, chosen, size)
+                read, last = len(entries), entries[-1].seq if entries else 0
+                for part in _bounded(entries):
+                    texts = await self.rendered(row.tenant, row.session_id, part, inline=query.inline)
+                    yield ("\n".join(texts) + "\n").encode()
+            left = None if left is None else left - read
+            chosen = chosen.behind(last) if read == size else None
 
     async def follow(self, row: SessionRow, query: RawQuery) -> AsyncIterator[tuple[int, str] | None]:
         """Entries from `after_seq` on as (seq, JSON), and those to come; None stands for silence. Ends when the service stops.

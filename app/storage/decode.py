@@ -1,6 +1,8 @@
 """From the driver's records to our values."""
 
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -35,27 +37,17 @@ def stored_answer(row: Any) -> StoredAnswer:
     return StoredAnswer(row["stored_digest"], row["stored_status"], row["stored_body"], row["stored_session"], row["stored_turn"], row["recorded_at"])
 
 
+_FIELDS = len(Entry._fields) - 1
+"""The columns of an entry that are taken as they stand; the last one, `blobs`, is a text."""
+
+_entry: Callable[[tuple[Any, ...]], Entry] = partial(tuple.__new__, Entry)
+"""Makes an `Entry` from all of its fields at once: a fifth of the time of naming each of seventeen."""
+
+
 def entry(row: Any) -> Entry:
-    blobs = row["blobs"]
-    return Entry(
-        row["seq"],
-        row["kind"],
-        row["version"],
-        row["turn"],
-        row["message_index"],
-        row["agent"],
-        row["invocation"],
-        row["tokens"],
-        row["hidden"],
-        row["include_in_context"],
-        row["attributes"],
-        row["payload"],
-        row["payload_digest"],
-        row["digest"],
-        row["at"],
-        row["recorded_at"],
-        () if blobs is None else tuple(blobs.split(" ")),
-    )
+    """An entry from a row that begins with its columns, in the order of its fields."""
+    blobs = row[_FIELDS]
+    return _entry((*row[:_FIELDS], () if blobs is None else tuple(blobs.split(" "))))
 
 
 def session(document: str) -> SessionRow:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from app.config.limits import LIST_LIMIT_MAX, WINDOW_MESSAGES_MAX, WINDOW_PAGE_ENTRIES
@@ -12,7 +13,7 @@ from app.entries.messages import Entry
 from app.storage import decode
 from app.storage.append_arguments import APPEND, arguments
 from app.storage.pool import Pool
-from app.storage.rows import EntryFilter, Problem, Verified, Window
+from app.storage.rows import EntryFilter, Lines, Problem, Verified, Window
 from app.storage.types import Append, Appended
 
 PROBLEMS_MAX = 100
@@ -20,6 +21,7 @@ PROBLEMS_MAX = 100
 
 _WINDOW = "SELECT * FROM ledger.window_v1($1, $2, $3, $4, $5, $6)"
 _ENTRIES = "SELECT * FROM ledger.entries_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+_LINES = "SELECT * FROM ledger.entry_lines_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 _LINE = "SELECT ledger.line_v1($1, $2, $3)"
 _VERIFY = "SELECT * FROM ledger.verify_v1($1, $2, $3, $4, $5, $6, $7)"
 
@@ -56,11 +58,11 @@ class Ledger:
             read = 0
             last = 0
             for row in rest:
-                entry = decode.entry(row)
-                if row["part"] == "s":
+                entry, part = decode.entry(row), row["part"]
+                if part == "s":
                     settings[entry.kind] = entry
                     continue
-                (messages if row["part"] == "m" else folds).append(entry)
+                (messages if part == "m" else folds).append(entry)
                 read, last = read + 1, entry.seq
             if read < WINDOW_PAGE_ENTRIES:
                 break
@@ -71,23 +73,16 @@ class Ledger:
 
     async def entries(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> list[Entry]:
         """At most `limit` entries that fit, in the filter's order. An unknown session has none."""
-        line = chosen.line
-        pieces = None if line is None else line.encode()
-        rows = await self._pool.fetch(
-            _ENTRIES,
-            tenant,
-            session,
-            pieces,
-            None if chosen.families is None else list(chosen.families),
-            None if chosen.kinds is None else list(chosen.kinds),
-            chosen.after_seq,
-            chosen.before_seq,
-            chosen.at_seq,
-            chosen.hidden,
-            chosen.descending,
-            limit,
-        )
+        rows = await self._pool.fetch(_ENTRIES, tenant, session, *_bounds(chosen), chosen.descending, limit)
         return [decode.entry(row) for row in rows]
+
+    async def lines(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> Lines:
+        """At most `limit` entries that fit, oldest first whatever the filter's order, as the lines of JSON that the contract spells."""
+        rows = await self._pool.fetch(_LINES, tenant, session, *_bounds(chosen), limit)
+        if not rows:
+            return Lines(chosen.after_seq, 0, False, "")
+        text = rows[0]["lines"] if len(rows) == 1 else "".join([row["lines"] for row in rows])
+        return Lines(rows[-1]["last_seq"], sum(row["entries"] for row in rows), any(row["has_blobs"] for row in rows), text)
 
     async def pages(self, tenant: UUID, session: UUID, chosen: EntryFilter, page: int = WINDOW_PAGE_ENTRIES) -> AsyncIterator[list[Entry]]:
         """All entries that fit, `page` at a time and no more in memory; no connection is held between two pages.
@@ -100,8 +95,7 @@ class Ledger:
                 yield found
             if len(found) < page:
                 return
-            last = found[-1].seq
-            chosen = replace(chosen, before_seq=last) if chosen.descending else replace(chosen, after_seq=last)
+            chosen = chosen.behind(found[-1].seq)
 
     async def entry(self, tenant: UUID, session: UUID, seq: int) -> Entry | None:
         """One entry of any line; None where there is none."""
@@ -140,3 +134,16 @@ class Ledger:
         if not problems and (seq != head_seq or digest != head_digest):
             problems.append(Problem(head_seq, "head"))
         return Verified(seq, digest, tuple(problems[:PROBLEMS_MAX]))
+
+
+def _bounds(chosen: EntryFilter) -> tuple[Any, ...]:
+    """What the reading functions take of a filter, in their order."""
+    return (
+        None if chosen.line is None else chosen.line.encode(),
+        None if chosen.families is None else list(chosen.families),
+        None if chosen.kinds is None else list(chosen.kinds),
+        chosen.after_seq,
+        chosen.before_seq,
+        chosen.at_seq,
+        chosen.hidden,
+    )

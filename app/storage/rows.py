@@ -1,7 +1,7 @@
 """What reads give, as frozen values; what writes take is in `types`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -230,6 +230,23 @@ class EntryFilter:
     at_seq: int | None = None
     hidden: bool = True
     descending: bool = False
+
+    def behind(self, seq: int) -> "EntryFilter":
+        """The same filter for what comes after that entry, in its order."""
+        return replace(self, before_seq=seq) if self.descending else replace(self, after_seq=seq)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Entries as NDJSON: each line ends in a line break. `last_seq` is where to go on after.
+
+    `has_blobs`: at least one of them names a blob, which stands as a reference here.
+    """
+
+    last_seq: int
+    entries: int
+    has_blobs: bool
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

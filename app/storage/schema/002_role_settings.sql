@@ -1,5 +1,6 @@
 -- PgBouncer refuses these at start-up, so they belong to the roles. enable_seqscan: every statement has its index, and a plan that was
--- made while a table was small must not outlive that.
+-- made while a table was small must not outlive that. plan_cache_mode: planning a read for its arguments takes longer than the read;
+-- functions whose filters may be left out say otherwise for themselves.
 -- Set only where they differ: databases of one cluster that are migrated at once would otherwise update one row of the catalogue.
 DO $$
 DECLARE
@@ -9,7 +10,8 @@ BEGIN
     SELECT * FROM (VALUES
       ('ledger_app', 'jit', 'off'), ('ledger_app', 'lock_timeout', '5s'), ('ledger_app', 'statement_timeout', '30s'),
       ('ledger_app', 'idle_in_transaction_session_timeout', '15s'), ('ledger_app', 'TimeZone', 'UTC'),
-      ('ledger_app', 'enable_seqscan', 'off'), ('ledger_reader', 'enable_seqscan', 'off'), ('ledger_reader', 'jit', 'off'),
+      ('ledger_app', 'enable_seqscan', 'off'), ('ledger_app', 'plan_cache_mode', 'force_generic_plan'),
+      ('ledger_reader', 'plan_cache_mode', 'force_generic_plan'), ('ledger_reader', 'enable_seqscan', 'off'), ('ledger_reader', 'jit', 'off'),
       ('ledger_reader', 'statement_timeout', '30s'), ('ledger_reader', 'default_transaction_read_only', 'on'),
       ('ledger_reader', 'TimeZone', 'UTC')) AS s(role, name, value)
      WHERE NOT EXISTS (
