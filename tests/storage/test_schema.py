@@ -1,6 +1,8 @@
 """The schema's files are the truth, and the migrations lead there."""
 
 import asyncio
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +68,18 @@ async def test_many_may_migrate_at_once_and_again(empty_url):
     assert set(await asyncio.gather(*[migrate(empty_url, report=told.append) for _ in range(4)])) == {HEAD_REVISION}
     assert sum("applying" in line for line in told) == 1
     assert await migrate(empty_url) == HEAD_REVISION
+
+
+async def test_a_migration_that_is_killed_in_the_middle_leaves_nothing_and_holds_nobody_up(empty_url):
+    program = (
+        "import asyncio, os, sys; from app.storage.migrate import migrate; "
+        "asyncio.run(migrate(sys.argv[1], report=lambda line: os.kill(os.getpid(), 9) if line.startswith('applying') else None))"
+    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, empty_url, cwd=Path(__file__).parents[2])
+    assert await asyncio.wait_for(process.wait(), 30) == -9
+    told: list[str] = []
+    assert await asyncio.wait_for(migrate(empty_url, report=told.append), 30) == HEAD_REVISION
+    assert sum("applying" in line for line in told) == 1
 
 
 async def test_no_file_holds_jsonb_and_each_is_small():

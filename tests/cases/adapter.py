@@ -1,0 +1,162 @@
+"""From a case's `op` to calls of the service. Each operation is a function from the case and its options to what came of it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import httpx
+
+from app.config.secret import Secret
+from tests.cases import counting, faults, loads, processes, streams, tenants
+from tests.cases.done import Done
+from tests.cases.posting import posted, seeded
+from tests.cases.rows import entries, split_head
+from tests.cases.steps import entries_text, request_of
+
+Operation = Callable[..., Awaitable[None]]
+
+
+async def perform(done: Done, **options: Any) -> None:
+    """Carries a case out. `options` are what its check chose where the case leaves a choice."""
+    await OPERATIONS[done.case.op](done, **options)
+
+
+async def http(done: Done, *, own: bool = False, keys: bool = False) -> None:
+    """One request after another. A case that speaks of tenants has two of them; `own`: the log is looked at, `keys`: keys are asked for."""
+    given = done.case.input
+    steps = given.get("steps") or given["requests"]
+    if "as" in given:
+        names = await tenants.two(done)
+    else:
+        if own or keys:
+            changes = {"auth": "keys", "bootstrap_key": Secret("boot-" + "k" * 40)} if keys else {}
+            done.place = await done.places.own(log_level="debug", **changes)
+        names = {} if keys else await _names(done, steps)
+    for step in steps:
+        request = request_of(step, names)
+        done.answers.append(await done.world.client.request(request.method, request.path, **request.arguments))
+
+
+async def _names(done: Done, steps: list[Mapping[str, Any]]) -> dict[str, str]:
+    """A session, and a settled turn of it where a step names one."""
+    play = streams.saying("hello")
+    done.session = await done.place.playing(play)
+    if not any("{turn}" in step["path"] for step in steps):
+        return {"id": done.session}
+    return {"id": done.session, "turn": (await done.world.turn(done.session))["id"]}
+
+
+async def append(done: Done) -> None:
+    """The events, appended together."""
+    done.session = await done.place.session()
+    done.answers.append(await posted(done, entries(done.case.input["events"])))
+
+
+async def append_raw(done: Done) -> None:
+    """One event, its text sent as written, and read again where the case says so."""
+    done.session = await done.place.session()
+    text = entries_text(done.case.input["raw_body"]).encode()
+    headers = {"content-type": "application/json"}
+    done.answers.append(await done.world.client.post(f"/sessions/{done.session}/entries", content=text, headers=headers))
+    if done.case.input.get("then") == "GET":
+        done.answers.append(await done.world.client.get(f"/sessions/{done.session}/raw"))
+
+
+async def project(done: Done, upstream: str = "mock", **document: Any) -> None:
+    """The ledger, appended, and what its target would be sent."""
+    given = done.case.input
+    renderers, rows = split_head(given["ledger"])
+    done.session = await done.place.session(given["target"]["model"], upstream, context=renderers, **document)
+    await seeded(done.world, done.session, rows)
+    done.inputs.append(await done.world.input(done.session))
+
+
+async def sequence(done: Done) -> None:
+    """Steps, one after another, in one session."""
+    done.session = await done.place.session()
+    saved: dict[str, str] = {}
+    for step in done.case.input["steps"]:
+        for word, act in _STEPS.items():
+            if word in step:
+                await act(done, step, saved)
+
+
+async def _append(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -> None:
+    headers = {"if-match": saved[step["if_match"].strip("{}")]} if "if_match" in step else {}
+    answer = await posted(done, entries(step["append"]), headers)
+    done.answers.append(answer)
+    if "save" in step:
+        saved[step["save"]] = answer.headers["etag"]
+
+
+async def _get(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -> None:
+    path = step["get"].partition("/")[2]
+    if path:  # the content of one message on demand: the blob that its reference names
+        listed = done.answers[-1].json()["data"]
+        (part,) = [part for entry in listed for part in entry["body"]["parts"] if "blob" in part]
+        done.answers.append(await done.world.client.get(f"/sessions/{done.session}/blobs/{part['blob']['digest']}"))
+        return
+    request = request_of({"method": "GET", "path": f"/sessions/{done.session}/{step['get']}"}, {})
+    done.answers.append(await done.world.client.get(request.path, params={**request.params, "blobs": "ref"}))
+
+
+async def _walk(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -> None:
+    forward = step["direction"] == "forward"
+    query: dict[str, Any] = {"order": "asc" if forward else "desc", "limit": step["walk"].partition("limit=")[2]}
+    pages: list[Any] = []
+    while not pages or pages[-1]["has_more"]:
+        pages.append((await done.world.call("GET", f"/sessions/{done.session}/raw", 200, params=query)).json())
+        query["after_seq" if forward else "before_seq"] = pages[-1]["next"]
+        assert len(pages) <= 100
+    done.walks.append(pages)
+
+
+async def _project(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -> None:
+    done.inputs.append(await done.world.input(done.session, model=step["project"]["model"]))
+
+
+async def _freeze(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -> None:
+    """The clock is the database's and stands still within a statement, so what is appended together has one time."""
+
+
+_STEPS: Mapping[str, Callable[[Done, Mapping[str, Any], dict[str, str]], Awaitable[None]]] = {
+    "append": _append,
+    "get": _get,
+    "walk": _walk,
+    "project": _project,
+    "freeze_clock": _freeze,
+}
+
+
+async def parallel(done: Done) -> None:
+    """Requests side by side, each begun after its own delay."""
+    (seconds,) = {one["upstream_delay_ms"] / 1000 for one in done.case.input["requests"] if "upstream_delay_ms" in one}
+    done.play = streams.saying("hello", delay_seconds=seconds)
+    done.session = await done.place.playing(done.play)
+    done.answers = list(await asyncio.gather(*[_after(done, one) for one in done.case.input["requests"]]))
+
+
+async def _after(done: Done, step: Mapping[str, Any]) -> httpx.Response:
+    await asyncio.sleep(step.get("delay_ms", 0) / 1000)
+    request = request_of(step, {"id": done.session})
+    return await done.world.client.request(request.method, request.path, **request.arguments)
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "http": http,
+    "http_many": http,
+    "append": append,
+    "append_raw": append_raw,
+    "project": project,
+    "sequence": sequence,
+    "parallel": parallel,
+    "stream": streams.stream,
+    "crash": processes.crash,
+    "startup": processes.startup,
+    "log_scan": faults.log_scan,
+    "fault": faults.fault,
+    "fetch_guard": faults.fetch_guard,
+    "sql_and_http": faults.sql_and_http,
+    "load": loads.load,
+    "count": counting.count,
+}

@@ -1,0 +1,121 @@
+"""Where a case runs: a service on a socket with the upstream of `tests.cases.upstream` beside it, and what it logged."""
+
+import contextlib
+import io
+import itertools
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+from app.config.secret import Secret
+from app.config.settings import Settings
+from app.config.upstreams import Timeouts, read_upstreams
+from app.storage.store import Store, open_store
+from tests.api.conftest import on_socket
+from tests.cases.upstream import Play, Upstream
+from tests.database.copies import copy_of_template, with_database
+from tests.database.shared import Server
+from tests.services.world import World, client_of
+
+KEY = "sk-made-up-for-cases-0123456789"
+KEY_VARIABLE = "CASES_KEY"
+
+QUIRKS: Mapping[str, Mapping[str, Any]] = {
+    "mock": {},
+    "nine": {"call_id_pattern": "[A-Za-z0-9]{9}"},
+    "blind": {"images": False},
+    "reasoned": {"reasoning_key": "reasoning_content", "reasoning_always": True},
+}
+"""Names of the upstreams that a place has, all at one address, and the quirks of each: how a case's `capabilities` are told."""
+
+_numbers = itertools.count(1)
+
+
+@dataclass(slots=True)
+class Place:
+    """A running service: its client, its upstream, its database, and what it logged (of the last place that was opened)."""
+
+    world: World
+    upstream: Upstream
+    settings: Settings
+    database_url: str
+    migrate_url: str
+    log: io.StringIO
+    stores: list[Store]
+
+    def connections_out(self) -> int:
+        """How many connections of the service's pool are in use now."""
+        pool: Any = self.stores[0]._pool._pool
+        return int(pool.checkedout())
+
+    async def session(self, model: str = "gpt-4o", upstream: str = "mock", **document: Any) -> str:
+        """A new session under an agent of its own, for a model of one of the upstreams."""
+        agent = await self.world.agent(model={"upstream": upstream, "name": model}, **document)
+        return await self.world.session(agent)
+
+    async def playing(self, play: Play, **document: Any) -> str:
+        """A new session whose model plays this."""
+        model = f"play-{next(_numbers)}"
+        self.upstream.plays[model] = play
+        return await self.session(model, **document)
+
+
+class Places:
+    """The place that most cases share, and places of a case's own."""
+
+    def __init__(self, server: Server, shared: Place, stack: AsyncExitStack) -> None:
+        self._server = server
+        self._stack = stack
+        self.shared = shared
+
+    async def own(self, **changes: Any) -> Place:
+        """A service with settings of its own on a database of its own; closed when the case is over."""
+        return await self._stack.enter_async_context(opened(self._server, **changes))
+
+    async def database(self) -> tuple[str, str]:
+        """A migrated database of the case's own: its URLs for the app role and for the role that migrates."""
+        name = await self._stack.enter_async_context(copy_of_template(self._server))
+        return with_database(self._server.app_url, name), with_database(self._server.admin_url, name)
+
+    @property
+    def server(self) -> Server:
+        return self._server
+
+
+def tables(url: str) -> dict[str, Any]:
+    """The upstreams as the operator's file would say them."""
+    plain = {"dialect": "openai-chat", "base_url": url, "allow_private_network": True, "api_key_env": KEY_VARIABLE}
+    return {name: {**plain, "quirks": dict(quirks)} for name, quirks in QUIRKS.items()}
+
+
+@contextmanager
+def _kept_stores() -> Iterator[list[Store]]:
+    """The stores that services open within the block."""
+    found: list[Store] = []
+
+    async def kept(*given: Any, **more: Any) -> Store:
+        found.append(await open_store(*given, **more))
+        return found[-1]
+
+    with patch("app.main.open_store", kept):
+        yield found
+
+
+@asynccontextmanager
+async def opened(server: Server, *, key: str = KEY, **changes: Any) -> AsyncIterator[Place]:
+    """A place. `key` is its upstreams' key; `changes` are settings."""
+    async with copy_of_template(server) as name, Upstream().serving() as upstream:
+        urls = with_database(server.app_url, name), with_database(server.admin_url, name)
+        upstreams = read_upstreams(tables(upstream.url), {KEY_VARIABLE: key}, Timeouts(5, 20), 2)
+        settings = Settings(
+            database_url=Secret(urls[0]), log_level="warning", pool_size=5, drain_seconds=0.5, heartbeat_seconds=0.3, upstreams=upstreams
+        )
+        settings = replace(settings, **changes)
+        log = io.StringIO()
+        async with AsyncExitStack() as stack:
+            with contextlib.redirect_stderr(log), _kept_stores() as stores:  # the service's handler, set up now, keeps writing there
+                url = await stack.enter_async_context(on_socket(settings))
+            client = await stack.enter_async_context(client_of(url))
+            yield Place(World(client), upstream, settings, urls[0], urls[1], log, stores)

@@ -1,0 +1,37 @@
+"""Every case: run and checked, or skipped with what is missing."""
+
+import pytest
+
+from tests.cases.adapter import perform
+from tests.cases.checks import compiling, guarding, reading, storing, telling, texts
+from tests.cases.checks.registry import CHECKS
+from tests.cases.done import Done
+from tests.cases.needs import missing
+from tests.cases.notation import Case, case_file, read_cases
+from tests.cases.place import Places
+
+GROUPS = (compiling, guarding, reading, storing, telling, texts)
+
+
+def _parameters() -> list[object]:
+    path = case_file()
+    if not path.is_file():
+        return [pytest.param(None, id="absent", marks=pytest.mark.skip(f"the cases are absent: {path} (CONTEXT_LEDGER_SHARED names another place)"))]
+    return [_parameter(case) for case in read_cases(path.read_text("utf-8"))]
+
+
+def _parameter(case: Case) -> object:
+    row, needs = CHECKS.get(case.id), missing(case)
+    marks = [] if row is None else list(row.marks)
+    if needs:
+        marks.append(pytest.mark.skip("needs " + ", ".join(needs)))
+    return pytest.param(case, id=case.name, marks=marks)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("case", _parameters())
+async def test_case(case: Case, places: Places) -> None:
+    assert case.id in CHECKS, f"nothing that this case needs is missing any more; write its check: {case.expected}"
+    row, done = CHECKS[case.id], Done(case, places, places.shared)
+    await perform(done, **row.options)
+    await row.check(done)
