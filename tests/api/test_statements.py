@@ -36,7 +36,7 @@ async def statements(client: httpx.AsyncClient, session: str, monkeypatch: pytes
     found = {}
     for name in MOST:
         method, _, path = name.partition(" ")
-        body = {"json": {"entries": [message("y")]}} if method == "POST" else {}
+        body: dict[str, Any] = {"json": {"entries": [message("y")]}} if method == "POST" else {}
         with counted(monkeypatch) as sent:
             answer = await client.request(method, f"/sessions/{session}/{path}".rstrip("/"), **body)
         assert answer.status_code in (200, 201), answer.text

@@ -1,12 +1,14 @@
 """Every case: run and checked, or skipped with what is missing."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.cases.adapter import perform
 from tests.cases.checks import compiling, guarding, reading, storing, telling, texts
 from tests.cases.checks.registry import CHECKS
 from tests.cases.done import Done
-from tests.cases.needs import missing
+from tests.cases.needs import ANY_DIALECT, NEEDS, missing
 from tests.cases.notation import Case, case_file, read_cases
 from tests.cases.place import Places
 
@@ -26,6 +28,11 @@ def _parameter(case: Case) -> object:
     if needs:
         marks.append(pytest.mark.skip("needs " + ", ".join(needs)))
     return pytest.param(case, id=case.name, marks=marks)
+
+
+def test_every_check_and_every_need_is_of_a_case(shared: Path) -> None:
+    known = {case.id for case in read_cases((shared / "cases" / "cases.jsonl").read_text("utf-8"))}
+    assert {*CHECKS, *NEEDS, *ANY_DIALECT} <= known
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -1,6 +1,7 @@
 """The adapter's own rules: what the notation means, on data of our own."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -71,7 +72,7 @@ def test_steps_are_requests_of_the_contract() -> None:
 
 
 def test_rows_become_entries() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"kind": "system", "text": "S"},
         {"kind": "user", "parts": [{"type": "text", "text": "see"}, {"type": "image", "mime": "image/png", "b64": "aGk="}]},
         {"kind": "assistant", "text": "t", "calls": [{"id": "c", "name": "f", "arguments": "{}"}], "status": "aborted"},
