@@ -5,6 +5,7 @@
 """
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -21,6 +22,20 @@ from app.config.settings import CONFIG_VARIABLE, Settings, load_settings
 
 DRAIN_MARGIN_SECONDS = 10.0
 """Beyond `drain_seconds`: running turns are settled with what they have, and their streams end."""
+
+COLLECTOR_THRESHOLDS = (10_000, 20, 100)
+"""How many more objects made than freed start a collection of the young ones, and how many of those one of the older ones."""
+
+
+def spare_collector() -> None:
+    """Takes what a process holds once it is ready out of the collector's sight, and lets it look at the rest less often.
+
+    A compile makes thousands of small objects and no cycle. With Python's own thresholds the collector walks them, and now and then
+    the whole heap, in the middle of it: a fifth of the time of a window of 200 entries, half of one of 5,000.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTOR_THRESHOLDS)
 
 
 class Drained(Protocol):
@@ -43,6 +58,7 @@ class DrainingServer(uvicorn.Server):
     async def startup(self, sockets: list[Any] | None = None) -> None:
         await super().startup(sockets)
         if self.started and not self.should_exit:
+            spare_collector()
             self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

@@ -1,8 +1,9 @@
 """The account of a compile: one decision for each source, read off the rows of the finished draft."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from app.context.draft import Decision, Disposition, EphemeralOrigin, Item, Reason, Step, SystemSection, ToolRepair
@@ -33,7 +34,7 @@ def decisions(
     tool_tokens: Sequence[int],
 ) -> tuple[Decision, ...]:
     """Messages in their order, inserted ones, system sections, tools, settings. Every digest is `sha256:<hex>`, no content."""
-    rows = [_message(item, sources) for item in items]
+    rows = [_plain(item) or _message(item, sources) for item in items]
     rows += [_message(item, sources) for item in inserted]
     for section, tokens in zip(system, section_tokens, strict=True):
         source = {"kind": "system", "renderer": section.renderer}
@@ -55,9 +56,25 @@ def strongest(steps: tuple[Step, ...]) -> tuple[Step, tuple[Reason, ...]]:
     return steps[0], ()
 
 
+_decision: Callable[[tuple[Mapping[str, Any], Disposition, Reason, tuple[Reason, ...], str, int, int, str | None]], Decision] = partial(
+    tuple.__new__, Decision
+)
+"""Makes a decision from all of its fields at once: a third of the time of the named constructor."""
+
+
+def _plain(item: Item) -> Decision | None:
+    """The decision of an entry to which one thing happened, as to nearly all; None for any other row."""
+    steps, stored = item.steps, item.source
+    if len(steps) != 1 or stored is None:
+        return None
+    step, entry = steps[0], stored.entry
+    source = {"kind": "entry", "seq": entry.seq}
+    return _decision((source, step.disposition, step.reason, (), step.by, item.tokens_before, item.tokens, "sha256:" + entry.digest.hex()))
+
+
 def _message(item: Item, sources: Sources) -> Decision:
     steps, stored = item.steps, item.source
-    step, also = (steps[0], ()) if len(steps) == 1 else strongest(steps)
+    step, also = strongest(steps)
     if stored is None:
         source, digest = _unstored(item, sources)
         return Decision(source, step.disposition, step.reason, also, step.by, item.tokens_before, item.tokens, digest)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 from typing import Any, Literal
 
@@ -82,6 +83,7 @@ def output_reserve(params: Mapping[str, Any], context_window: int, max_output_to
     return int(asked) if asked is not None else min(max_output_tokens, context_window // 4)
 
 
+@lru_cache(maxsize=64)
 def _exact(fraction: float) -> Fraction:
     """The fraction as it was written: 0.55 of 100 is 55, not 55.000…01 rounded up."""
     return Fraction(repr(float(fraction)))

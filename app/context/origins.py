@@ -22,7 +22,7 @@ def check_origins(origins: Sequence[Origin], messages: int, history_message_coun
     if len(origins) != messages:
         raise InvalidOrigins(f"There are {len(origins)} origins for {messages} messages.")
     indexes = [origin.message_index for origin in origins if isinstance(origin, History)]
-    if len(set(indexes)) != len(indexes):
+    if len(frozenset(indexes)) != len(indexes):
         raise InvalidOrigins("One message of the history is the origin of two.")
     if len(indexes) < len(origins):
         indexes += [origin.message_index for origin in origins if isinstance(origin, ToolRepair)]

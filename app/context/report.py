@@ -7,7 +7,7 @@ positions, counts, reasons and digests alone.
 import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
-from typing import Any, Protocol
+from typing import Any
 
 from app.context.account import strongest
 from app.context.compile import POLICY_VERSION, Compiled
@@ -19,15 +19,8 @@ EXCEPTION_CHARS_MAX = 600
 """A list of positions in the exceptions is cut after this many characters; what was cut is recompiled, not read."""
 
 
-class Pointer(Protocol):
-    """Where a message or a part of it stands in the body: an RFC 6901 pointer, the position in the neutral list, the part or None."""
-
-    @property
-    def pointer(self) -> str: ...
-    @property
-    def source(self) -> int: ...
-    @property
-    def part(self) -> int | None: ...
+Pointer = tuple[str, int, int | None]
+"""Where a message or a part of it stands in the body: an RFC 6901 pointer, the position in the neutral list, the part or None."""
 
 
 def manifest(compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Sequence[str] = (), tools: Sequence[str] = ()) -> dict[str, Any]:
@@ -66,12 +59,11 @@ def _places(compiled: Compiled, pointers: Sequence[Pointer], sections: Sequence[
     """The pointer of each decision, in their order: of the message itself where the format gave one, else of its first part."""
     messages = compiled.request.messages
     found: list[str | None] = [None] * len(messages)
-    for pointer in pointers:
-        if pointer.part is None or found[pointer.source] is None:
-            found[pointer.source] = pointer.pointer
+    for place, source, part in pointers:
+        if part is None or found[source] is None:
+            found[source] = place
     places = dict(zip(map(id, messages), found, strict=True))
-    for item in chain(compiled.items, compiled.inserted):
-        yield places.get(id(item.message))
+    yield from [places.get(id(item.message)) for item in chain(compiled.items, compiled.inserted)]
     yield from sections or (None,) * len(compiled.request.system)
     declared = iter(tools)
     for fate in compiled.tools:
@@ -82,14 +74,12 @@ def _places(compiled: Compiled, pointers: Sequence[Pointer], sections: Sequence[
 def source_map(compiled: Compiled, pointers: Sequence[Pointer] = ()) -> dict[str, Any]:
     """The source map of http-api 6: `sources[i]` is the origin of message i of the neutral list, before any wire folding."""
     origins = [message.origin for message in compiled.request.messages]
-    seqs = [origin.seq if isinstance(origin, History) else None for origin in origins]
+    seqs = [origin[0] if isinstance(origin, History) else None for origin in origins]
     return {
         "history_message_count": compiled.sources.history_message_count,
         "sources": [origin.to_json() for origin in origins],
         "skill_expansions": [],
-        "pointers": [
-            {"pointer": pointer.pointer, "source": pointer.source, "seq": seqs[pointer.source], "part": pointer.part} for pointer in pointers
-        ],
+        "pointers": [{"pointer": place, "source": source, "seq": seqs[source], "part": part} for place, source, part in pointers],
     }
 
 

@@ -3,12 +3,13 @@
 What-ifs, older heads and replays are no special cases: they are other `Sources`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from app.entries.messages import Body, Entry
+from app.entries.messages import Body, Entry, decode
 from app.entries.parts import Part
 from app.models.resolve import Limits, ModelChoice, Target
 
@@ -23,6 +24,14 @@ class SourceMessage(NamedTuple):
 
     entry: Entry
     body: Body
+
+
+_source: Callable[[tuple[Entry, Body]], SourceMessage] = partial(tuple.__new__, SourceMessage)
+
+
+def decoded(entries: Iterable[Entry]) -> list[SourceMessage]:
+    """The message entries with their bodies, long texts not loaded. Raises as `decode` does, for an erased payload too."""
+    return [_source((entry, decode(entry.kind, entry.payload or ""))) for entry in entries]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,14 @@ Decided here (T-09, T-10): failed, cancelled and interrupted answers, redacted m
 not-in-context messages of other turns than the running one, so that no filter spends its quota on them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 
-from app.context.draft import Count, Draft, EphemeralOrigin, History, Item, NeutralMessage, Reason, Role
+from app.context.draft import Count, Draft, EphemeralOrigin, History, Item, NeutralMessage, Origin, Reason, Role
 from app.context.sources import Ephemeral, Sources
-from app.entries.messages import Answer, Status, ToolResult
-from app.entries.parts import Text
+from app.entries.messages import Answer, Body, Entry, Status, ToolResult
+from app.entries.parts import Part, Text
 
 NAME = "window"
 
@@ -19,41 +20,50 @@ _ROLES: Mapping[str, Role] = MappingProxyType(
     {"user_message": "user", "agent_message": "agent", "assistant_message": "assistant", "tool_result": "tool", "system_message": "user"}
 )
 
+_history: Callable[[tuple[int, int]], History] = partial(tuple.__new__, History)
+_message: Callable[[tuple[Role, tuple[Part, ...], Origin, str | None, str | None, bool]], NeutralMessage] = partial(tuple.__new__, NeutralMessage)
+"""Make one from all of its fields at once, once for each message of each call: a third of the time of the named constructors."""
+
 
 def open_draft(sources: Sources, count: Count) -> Draft:
     """All messages of the sources, unplaced, the ones that are out already dropped. Raises `ValueError` for an entry that is no message."""
     draft = Draft(sources)
     waiting = _positions(sources)
-    running, keep_text, items = sources.running_turn, sources.agent.partial_answers == "text", draft.items
+    keep_text, add = sources.agent.partial_answers == "text", draft.items.append
     for position, source in enumerate(sources.messages):
         if waiting:
             _ephemeral(draft, waiting, position)
-        entry, body = source.entry, source.body
+        entry, body = source
         index = entry.message_index
         if index is None:
             raise ValueError("the window holds messages alone")
-        origin = History(entry.seq, index)
-        reason: Reason | None = None
+        origin = _history((entry.seq, index))
+        parts = body.parts
         if isinstance(body, ToolResult):
-            message = NeutralMessage("tool", body.parts, origin, body.tool_call_id, body.name, body.is_error)
+            message = _message(("tool", parts, origin, body.tool_call_id, body.name, body.is_error))
         else:
-            message = NeutralMessage(_ROLES[entry.kind], body.parts, origin)
-            if not body.parts:
-                reason = Reason.EMPTY_MESSAGE
-            if isinstance(body, Answer) and body.status is not Status.COMPLETED:
-                reason = Reason.FAILED_RESPONSE
-        if not entry.include_in_context and (running is None or entry.turn != running):
-            reason = Reason.NOT_IN_CONTEXT
-        if entry.kind == "system_message":
-            reason = Reason.SYSTEM_MESSAGE
-        if entry.payload is None:
-            reason = Reason.REDACTED
-        item = Item(origin, message, entry.tokens, entry.tokens, source)
-        items.append(item)
+            message = _message((_ROLES[entry.kind], parts, origin, None, None, False))
+        tokens = entry.tokens
+        item = Item(origin, message, tokens, tokens, source)
+        add(item)
+        reason = _out(entry, body, sources.running_turn)
         if reason is not None and not (keep_text and _text_kept(draft, item, reason, count)):
             draft.drop(item, reason, NAME)
     _ephemeral(draft, waiting, len(sources.messages))
     return draft
+
+
+def _out(entry: Entry, body: Body, running_turn: int | None) -> Reason | None:
+    """Why a message is out before any renderer runs; the strongest reason where several hold."""
+    if entry.payload is None:
+        return Reason.REDACTED
+    if entry.kind == "system_message":
+        return Reason.SYSTEM_MESSAGE
+    if not entry.include_in_context and (running_turn is None or entry.turn != running_turn):
+        return Reason.NOT_IN_CONTEXT
+    if isinstance(body, Answer) and body.status is not Status.COMPLETED:
+        return Reason.FAILED_RESPONSE
+    return None if body.parts or isinstance(body, ToolResult) else Reason.EMPTY_MESSAGE
 
 
 def _text_kept(draft: Draft, item: Item, reason: Reason, count: Count) -> bool:

@@ -12,6 +12,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
+import orjson
+
 from app.entries import lossless
 from app.entries.parts import Blob, Media, Part, part_to_json, parts_from_json
 
@@ -108,7 +110,10 @@ _answer: Callable[[tuple[tuple[Part, ...], Status, str | None, str | None, str |
 
 def decode(kind: str, payload: str) -> Body:
     """The body of a message entry. Raises `ValueError` or `KeyError` for a payload that is not of that kind."""
-    value = lossless.read(payload)
+    try:
+        value = orjson.loads(payload)
+    except ValueError:  # lone surrogates
+        value = lossless.read(payload)
     parts = parts_from_json(value["parts"])
     if kind == "assistant_message":
         get = value.get

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from app.context.draft import NeutralRequest
@@ -34,15 +35,21 @@ class WireLoss:
     part: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Written:
-    """A serialised request. `sections[i]` and `tools[i]` are the pointers of system section and tool i."""
+    """A serialised request. `document` is the tree that `body` spells. `sections[i]` and `tools[i]` are the pointers of system section and tool i."""
 
     body: bytes
-    pointers: tuple[Pointer, ...]
+    document: Mapping[str, Any] = field(compare=False, repr=False)
+    locate: Callable[[], tuple[Pointer, ...]] = field(compare=False, repr=False)
     losses: tuple[WireLoss, ...] = ()
     sections: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+
+    @cached_property
+    def pointers(self) -> tuple[Pointer, ...]:
+        """Of each message, and of each part that was sent. Made when first asked for: a call needs none of the several hundred, a report all."""
+        return self.locate()
 
 
 @dataclass(frozen=True, slots=True)

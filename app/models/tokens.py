@@ -3,7 +3,7 @@
 import gzip
 from base64 import b64decode
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 
@@ -19,6 +19,9 @@ STAND_IN = "o200k_base"
 
 PIECE_CHARS_MAX = 65_536
 """Longer texts are counted in pieces: a run of a million blanks overflows the tokenizer's stack, one of 500,000 does not."""
+
+REMEMBERED_TEXTS_MAX = 256
+"""Counts that a counter remembers, of texts of at most `PIECE_CHARS_MAX` characters."""
 
 _BOUNDARY_CHARS_MAX = 2_048
 
@@ -79,12 +82,13 @@ def estimator_for(model: str) -> tuple[str, float]:
 class Counter:
     """Counts tokens of text. `Counter(name)` is cheap after the first of its name; the first reads the ranks (about 0.3 s)."""
 
-    __slots__ = ("_encode", "estimator")
+    __slots__ = ("_encode", "_remembered", "estimator")
 
     def __init__(self, estimator: str = STAND_IN) -> None:
         """Raises `ValueError` for an estimator that is not one of `ESTIMATORS`."""
         self.estimator = estimator
         self._encode = _encoding(estimator).encode_ordinary
+        self._remembered = lru_cache(maxsize=REMEMBERED_TEXTS_MAX)(self.count)
 
     def count(self, text: str) -> int:
         """Tokens of a text as it stands: special tokens are ordinary text, a lone surrogate counts as U+FFFD.
@@ -100,6 +104,10 @@ class Counter:
             total += len(self._encode(text[start:end]))
             start = end
         return total
+
+    def repeated(self, text: str) -> int:
+        """The same count of a text that comes again with every call, as instructions and tool declarations do: it is remembered."""
+        return self._remembered(text) if len(text) <= PIECE_CHARS_MAX else self.count(text)
 
     def __call__(self, text: str) -> int:
         return self.count(text)

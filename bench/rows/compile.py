@@ -12,13 +12,15 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any
 
+from app.cli.worker import spare_collector
 from app.context.budget import budget
 from app.context.compile import Compiled, compile_context
 from app.context.report import manifest, source_map
-from app.context.sources import AgentRevision, CompactionPolicy, RendererSpec, SourceMessage, Sources, Tool
+from app.context.sources import AgentRevision, CompactionPolicy, RendererSpec, SourceMessage, Sources, Tool, decoded
 from app.entries import lossless
-from app.entries.messages import Answer, Body, Entry, Message, ToolResult, decode, encode
+from app.entries.messages import Answer, Body, Entry, Message, ToolResult, encode
 from app.entries.parts import Text, ToolCall
+from app.formats.openai_chat.validate import validate
 from app.formats.openai_chat.write_request import write_request
 from app.formats.protocols import Written
 from app.models.resolve import Limits, ModelChoice, resolve
@@ -77,28 +79,33 @@ class _Case:
         rows = stored(said)
         revision = agent()
         target = resolve(revision.model, revision.limits, "openai-chat")
-        messages = tuple(SourceMessage(entry, decode(entry.kind, entry.payload or "")) for entry in rows)
+        messages = tuple(decoded(rows))
         sources = Sources("ses_bench", rows[-1].seq, len(rows), 1, revision, target, messages, running_turn=1)
-        return cls(said, rows, sources, Counter(target.estimator).count)
+        return cls(said, rows, sources, Counter(target.estimator).repeated)
 
     def decoded(self) -> tuple[SourceMessage, ...]:
-        return tuple([SourceMessage(entry, decode(entry.kind, entry.payload or "")) for entry in self.entries])
+        return tuple(decoded(self.entries))
 
     def compiled(self) -> Compiled:
         return compile_context(self.sources, self.count)
 
     def described(self, compiled: Compiled, written: Written) -> dict[str, Any]:
-        figures = budget(compiled.sources.target, compiled.sources.agent, compiled.measured).to_json()
-        return {"manifest": manifest(compiled, written.pointers), "source_map": source_map(compiled, written.pointers), "budget": figures}
+        pointers = written.locate()
+        return {
+            "manifest": manifest(compiled, pointers),
+            "source_map": source_map(compiled, pointers),
+            "budget": budget(compiled.sources.target, compiled.sources.agent, compiled.measured).to_json(),
+            "violations": validate(written.document),
+        }
 
 
 def _times(case: _Case, repeats: int) -> dict[str, float]:
-    """Milliseconds of each part and of *ref*, measured one after the other with the collector off, as the service runs its compiles."""
+    """Milliseconds of each part and of *ref*, measured one after the other with the collector set as a serving process sets it."""
     compiled = case.compiled()
     written = write_request(compiled.request, {})
     described = case.described(compiled, written)
-    gc.collect()
-    gc.disable()
+    before = gc.get_threshold()
+    spare_collector()
     try:
         return {
             "ref": median_ms(repeats, lambda: body(case.said)),
@@ -108,7 +115,8 @@ def _times(case: _Case, repeats: int) -> dict[str, float]:
             "report": median_ms(repeats, lambda: lossless.dumps(described)),
         }
     finally:
-        gc.enable()
+        gc.unfreeze()
+        gc.set_threshold(*before)
 
 
 def measure(scale: Scale) -> list[Row]:

@@ -1,7 +1,5 @@
 """Manifest, source map with pointers, and the exceptions that a call's record keeps."""
 
-from dataclasses import dataclass
-
 import pytest
 
 from app.context.compile import compile_context
@@ -15,11 +13,8 @@ from tests.strategies import SYSTEM, TOOL_DOCUMENTS, Ledger, agent, call, tokens
 NURSE = agent(context=[SYSTEM, {"renderer": "history"}], tools=TOOL_DOCUMENTS)
 
 
-@dataclass(frozen=True)
-class Place:
-    pointer: str
-    source: int
-    part: int | None = None
+def place(pointer: str, source: int, part: int | None = None) -> tuple[str, int, int | None]:
+    return pointer, source, part
 
 
 @pytest.mark.req("S2-07", "S2-11", "S2-41", "S3-16", "S3-17", "T-25")
@@ -29,7 +24,7 @@ def test_manifest_rows_and_their_pointers():
     ledger.answer("x", status=Status.FAILED)
     ledger.answer(call("c1"))
     found = compile_context(ledger.sources(NURSE, window_from_seq=1), tokens)
-    places = [Place("/messages/1/content", 0, 0), Place("/messages/2", 1), Place("/messages/2/tool_calls/0", 1, 0), Place("/messages/3", 2)]
+    places = [place("/messages/1/content", 0, 0), place("/messages/2", 1), place("/messages/2/tool_calls/0", 1, 0), place("/messages/3", 2)]
     told = manifest(found, places, ["/messages/0"], ["/tools/0", "/tools/1"])
     assert {key: told[key] for key in ("estimator", "policy_version", "head_seq", "window_from_seq")} == {
         "estimator": "o200k_base",
@@ -70,7 +65,7 @@ def test_pointers_lead_to_entries():
     ledger.user("q", gap=3)
     ledger.answer(call("c1"))
     found = compile_context(ledger.sources(NURSE), tokens)
-    told = source_map(found, [Place("/messages/1/content", 0, 0), Place("/messages/3", 2)])
+    told = source_map(found, [place("/messages/1/content", 0, 0), place("/messages/3", 2)])
     assert told["pointers"] == [
         {"pointer": "/messages/1/content", "source": 0, "seq": 4, "part": 0},
         {"pointer": "/messages/3", "source": 2, "seq": None, "part": None},

@@ -4,13 +4,13 @@ Drops, merges and reorders nothing. What the format cannot say becomes a stand-i
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import orjson
 
-from app.context.draft import NeutralMessage, NeutralRequest
+from app.context.draft import NeutralRequest
 from app.context.sources import Tool
 from app.entries import lossless
 from app.entries.parts import Media, Opaque, Part, Reasoning, Text, ToolCall
@@ -21,6 +21,11 @@ from app.models.resolve import UPSTREAM_PLAYS
 
 _point: Callable[[tuple[str, int, int | None]], Pointer] = partial(tuple.__new__, Pointer)
 """Makes a `Pointer` from its three fields at once: a third of the time of a named constructor, several hundred times a body."""
+
+Shape = Sequence[tuple[str, int]]
+"""Where the parts of one message stand: a pointer below the message's own, and the part's position in the neutral message."""
+
+_ONE_TEXT: Shape = (("/content", 0),)
 
 _UNNAMEABLE = re.compile(r"[^a-zA-Z0-9_-]")
 _READ_PARAMS = UPSTREAM_PLAYS | {"dialect", "extra", "max_output_tokens", "reasoning", "temperature"}
@@ -42,13 +47,25 @@ def write_request(request: NeutralRequest, blobs: Mapping[str, bytes]) -> Writte
             body = orjson.dumps(document, default=_plain)
         except TypeError:  # integers beyond 64 bits
             body = lossless.dumps(_dicts(document)).encode()
-    return Written(body, tuple(writer.pointers), tuple(writer.losses), tuple(writer.sections), tuple(writer.tools))
+    locate = partial(_pointers, writer.head_messages, writer.shapes)
+    return Written(body, document, locate, tuple(writer.losses), tuple(writer.sections), tuple(writer.tools))
+
+
+def _pointers(head_messages: int, shapes: Sequence[Shape]) -> tuple[Pointer, ...]:
+    """The pointers of the neutral messages and their parts, in order; `head_messages` stand before them in the body."""
+    found: list[Pointer] = []
+    for source, shape in enumerate(shapes):
+        base = f"/messages/{source + head_messages}"
+        found.append(_point((base, source, None)))
+        for below, part in shape:
+            found.append(_point((base + below, source, part)))
+    return tuple(found)
 
 
 class _Writer:
     """One pass over a request. `scrub` is off at first: almost no text needs it, and the serialiser tells when one does."""
 
-    __slots__ = ("blobs", "losses", "named", "pointers", "request", "rules", "scrub", "sections", "tools")
+    __slots__ = ("blobs", "head_messages", "losses", "named", "request", "rules", "scrub", "sections", "shapes", "tools")
 
     def __init__(self, request: NeutralRequest, blobs: Mapping[str, bytes], *, scrub: bool) -> None:
         self.request = request
@@ -56,7 +73,8 @@ class _Writer:
         self.named = re.compile(self.rules.name_pattern).fullmatch
         self.blobs = blobs
         self.scrub = scrub
-        self.pointers: list[Pointer] = []
+        self.head_messages = 0
+        self.shapes: list[Shape] = []
         self.losses: list[WireLoss] = []
         self.sections: list[str] = []
         self.tools: list[str] = []
@@ -97,23 +115,39 @@ class _Writer:
         if head:
             found.append({"role": self.rules.system_role, "content": self.text(head)})
         self.sections = ["/messages/0/content" if section.text else "" for section in self.request.system]
-        offset, point = len(found), self.pointers.append
-        for source, message in enumerate(self.request.messages):
-            base = f"/messages/{source + offset}"
-            point(_point((base, source, None)))
-            if message.role == "assistant":
-                found.append(self.assistant(base, source, message))
-            elif message.role == "tool":
-                called = self.text(message.tool_call_id or "", source)
-                found.append({"role": "tool", "tool_call_id": called, "content": self.result(base + "/content", source, message)})
+        self.head_messages = len(found)
+        shapes, place, plain = self.shapes, found.append, not self.scrub
+        plain_answers = plain and not self.rules.reasoning_always
+        for source, (role, parts, _, called, _, failed) in enumerate(self.request.messages):
+            # One text is what most messages are; each has its own way only for the time that the general ones take.
+            text = parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else None
+            if role == "assistant":
+                if text is not None and plain_answers:
+                    place({"role": "assistant", "content": text})
+                    shapes.append(_ONE_TEXT)
+                else:
+                    shape: list[tuple[str, int]] = []
+                    place(self.assistant(source, parts, shape))
+                    shapes.append(shape)
+            elif text is not None and plain:
+                if role == "tool":
+                    place({"role": "tool", "tool_call_id": called or "", "content": ERROR_MARK + text if failed else text})
+                else:
+                    place({"role": "user", "content": text})
+                shapes.append(_ONE_TEXT)
             else:
-                found.append({"role": "user", "content": self.user(base + "/content", source, message.parts)})
+                shape = []
+                if role == "tool":
+                    place({"role": "tool", "tool_call_id": self.text(called or "", source), "content": self.result(source, parts, failed, shape)})
+                else:
+                    place({"role": "user", "content": self.user(source, parts, shape)})
+                shapes.append(shape)
         return found
 
-    def user(self, base: str, source: int, parts: tuple[Part, ...]) -> str | list[dict[str, Any]]:
+    def user(self, source: int, parts: tuple[Part, ...], shape: list[tuple[str, int]]) -> str | list[dict[str, Any]]:
         """A single text is sent as a string, anything else as a list of parts in order."""
         if len(parts) == 1 and isinstance(parts[0], Text):
-            self.pointers.append(_point((base, source, 0)))
+            shape.append(("/content", 0))
             return self.text(parts[0].text, source, 0)
         content: list[dict[str, Any]] = []
         for index, part in enumerate(parts):
@@ -127,25 +161,25 @@ class _Writer:
             else:
                 self.unsaid(part, source, index)
                 continue
-            self.pointers.append(_point((f"{base}/{len(content)}", source, index)))
+            shape.append((f"/content/{len(content)}", index))
             content.append(sent)
         return content or ""
 
-    def assistant(self, base: str, source: int, message: NeutralMessage) -> dict[str, Any]:
+    def assistant(self, source: int, parts: tuple[Part, ...], shape: list[tuple[str, int]]) -> dict[str, Any]:
         """Text, calls with the exact argument text of the model, and reasoning only where the target takes it back."""
         texts: list[str] = []
         said: list[int] = []
         calls: list[dict[str, Any]] = []
         thoughts: list[str] = []
-        for index, part in enumerate(message.parts):
+        for index, part in enumerate(parts):
             if isinstance(part, Text):
                 texts.append(self.text(part.text, source, index))
                 said.append(index)
             elif isinstance(part, ToolCall):
-                self.pointers.append(_point((f"{base}/tool_calls/{len(calls)}", source, index)))
+                shape.append((f"/tool_calls/{len(calls)}", index))
                 calls.append(self.call(source, index, part))
             elif isinstance(part, Reasoning) and self.rules.reasoning_key:
-                self.pointers.append(_point((f"{base}/{self.rules.reasoning_key}", source, index)))
+                shape.append((f"/{self.rules.reasoning_key}", index))
                 thoughts.append(self.text(part.text, source, index))
             elif isinstance(part, Media):
                 self.losses.append(WireLoss(part.kind, "not_in_answers", source, index))
@@ -154,8 +188,7 @@ class _Writer:
             else:
                 self.unsaid(part, source, index)
         listed = len(texts) > 1 and self.rules.content_lists
-        for number, index in enumerate(said):
-            self.pointers.append(_point((f"{base}/content/{number}" if listed else base + "/content", source, index)))
+        shape += [(f"/content/{number}" if listed else "/content", index) for number, index in enumerate(said)]
         sent: dict[str, Any] = {"role": "assistant"}
         sent["content"] = [{"type": "text", "text": text} for text in texts] if listed else "\n\n".join(texts) if texts else None if calls else ""
         if thoughts or self.rules.reasoning_always:
@@ -181,10 +214,10 @@ class _Writer:
             "function": {"name": name, "arguments": self.text(arguments, source, index)},
         }
 
-    def result(self, pointer: str, source: int, message: NeutralMessage) -> str:
+    def result(self, source: int, parts: tuple[Part, ...], failed: bool, shape: list[tuple[str, int]]) -> str:
         """The text of a tool result: its parts joined by line breaks, pictures and files named, a failure marked in front."""
         texts: list[str] = []
-        for index, part in enumerate(message.parts):
+        for index, part in enumerate(parts):
             if isinstance(part, Text):
                 texts.append(self.text(part.text, source, index))
             elif isinstance(part, Media):
@@ -193,9 +226,9 @@ class _Writer:
             else:
                 self.unsaid(part, source, index)
                 continue
-            self.pointers.append(_point((pointer, source, index)))
+            shape.append(("/content", index))
         said = "\n".join(texts)
-        return ERROR_MARK + said if message.is_error else said
+        return ERROR_MARK + said if failed else said
 
     def unsaid(self, part: Part, source: int, index: int) -> None:
         """Records a part that this format has no place for."""

@@ -259,6 +259,8 @@ def test_whatever_the_ledger_holds_the_body_is_valid_and_every_message_of_it_has
     found = write_request(compiled.request, blobs)
     body = json.loads(found.body.decode("utf-8"))
     assert write_request(compiled.request, blobs).body == found.body
+    for chars in (given_sources.target.rules.call_id_chars_max, 2):  # the second one finds violations
+        assert validate(found.document, chars) == validate(body, chars), "the tree is judged in place of the body"
     if body["messages"]:
         assert not validate(body, given_sources.target.rules.call_id_chars_max)
         assert not objections(found.body)
