@@ -81,29 +81,45 @@ class Explain:
         if query.at_seq is not None and query.at_seq > row.head_seq:
             raise Invalid([Fault("/at_seq", "out-of-range", "The session's head is below that seq.")])
         model = {key: value for key, value in (("upstream", query.upstream), ("name", query.model)) if value is not None}
-        ask = Ask(
-            at_seq=query.at_seq,
-            agent_revision=query.agent_revision,
-            model=model or None,
-            dialect=query.dialect,
-            running_turn=None if query.at_seq is not None else row.running_turn or row.pending_turn,
-        )
+        ask = Ask(at_seq=query.at_seq) if query.at_seq is not None else await self._going_on(tenant, row)
+        ask = replace(ask, agent_revision=query.agent_revision, model={**(ask.model or {}), **model} or None, dialect=query.dialect)
         if what_if is not None:
             ask = await self._what_if(tenant, row, ask, what_if)
         prepared = await self._inputs.prepare(tenant, row.session_id, ask)
         return shown(prepared, query.include)
+
+    async def _going_on(self, tenant: UUID, row: SessionRow) -> Ask:
+        """What the next call of the turn that runs or waits would be made of; without one, what a new turn would start from."""
+        number = row.running_turn or row.pending_turn
+        if number is None:
+            return Ask()
+        turn = await self._turn(tenant, row.session_id, number)
+        calls = await self._store.calls.list(tenant, row.session_id, turn=number, limit=1)
+        return await self._of_turn(tenant, turn, lossless.read(calls[0].record) if calls else None)
+
+    async def _of_turn(self, tenant: UUID, turn: TurnRow, record: Mapping[str, Any] | None) -> Ask:
+        """What all calls of a turn share: its overrides, its input, and the agent that its calls so far were made under."""
+        options = decode_options(turn.options)
+        return Ask(
+            pinned=None if record is None else await self._inputs.agent(tenant, record["agent"], record["agent_revision"]),
+            model=options.model,
+            tool_choice=options.tool_choice,
+            masked_tools=options.masked_tools,
+            running_turn=turn.number,
+            repeats_seq=None if turn.retry_of is None else turn.input_seq,
+        )
 
     async def _what_if(self, tenant: UUID, row: SessionRow, ask: Ask, what_if: WhatIf) -> Ask:
         overrides = what_if.overrides or {}
         ask = replace(
             ask,
             model={**(ask.model or {}), **overrides.get("model", {})} or None,
-            tool_choice=overrides.get("tool_choice"),
-            masked_tools=tuple(overrides.get("masked_tools", ())),
+            tool_choice=overrides.get("tool_choice", ask.tool_choice),
+            masked_tools=tuple(overrides.get("masked_tools", ask.masked_tools)),
         )
         if what_if.context is not None or what_if.state is not None:
             window = await self._inputs.window(tenant, row.session_id, ask.at_seq)
-            agent = await self._inputs.agent_of(tenant, window, ask.agent_revision)
+            agent = (ask.pinned if ask.agent_revision is None else None) or await self._inputs.agent_of(tenant, window, ask.agent_revision)
             if what_if.state is not None:
                 check_state(what_if.state, agent, "/state")
                 ask = replace(ask, state=what_if.state)
@@ -163,18 +179,9 @@ class Explain:
     async def _derived(self, tenant: UUID, row: SessionRow, call: CallRow) -> Prepared:
         """The input of a call, compiled from what its record names and the ledger as it stood."""
         record = lossless.read(call.record)
-        turn = await self._turn(tenant, row.session_id, call.turn)
-        options = decode_options(turn.options)
-        ask = Ask(
-            at_seq=call.head_seq,
-            model=options.model,
-            tool_choice=options.tool_choice,
-            masked_tools=options.masked_tools,
-            running_turn=call.turn,
-            repeats_seq=None if turn.retry_of is None else turn.input_seq,
-            ephemeral=tuple(Ephemeral(item["kind"], (Text("…"),), True, item["tokens"], item["after_seq"]) for item in record["ephemeral"]),
-        )
-        return await self._inputs.prepare(tenant, row.session_id, ask)
+        ask = await self._of_turn(tenant, await self._turn(tenant, row.session_id, call.turn), record)
+        ephemeral = tuple(Ephemeral(item["kind"], (Text("…"),), True, item["tokens"], item["after_seq"]) for item in record["ephemeral"])
+        return await self._inputs.prepare(tenant, row.session_id, replace(ask, at_seq=call.head_seq, ephemeral=ephemeral))
 
     async def _call(self, tenant: UUID, session: UUID, call_id: UUID | None) -> CallRow:
         row = None if call_id is None else await self._store.calls.get(tenant, session, call_id)

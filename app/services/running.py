@@ -34,6 +34,11 @@ class Options:
     include_in_context: bool = True
     hidden: bool = False
 
+    @property
+    def cancels(self) -> bool:
+        """Whether a client that leaves ends the turn."""
+        return self.on_disconnect == "cancel"
+
     def encode(self) -> str:
         return lossless.dumps({name: getattr(self, name) for name in self.__dataclass_fields__})
 

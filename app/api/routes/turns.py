@@ -19,7 +19,7 @@ from app.formats.framing.sse import frame
 from app.services.entries import attributes_text
 from app.services.streams import Event
 from app.services.turns.desk import Accepted
-from app.services.turns.inputs import ExtraMessage, Flags, TurnInput
+from app.services.turns.inputs import Again, ExtraMessage, Flags, TurnInput
 from app.services.turns.results import GivenResult
 
 FORMS = (JSON, SSE)
@@ -57,8 +57,7 @@ async def post_turn(exchange: Exchange) -> ASGIAnswer:
     form = negotiate(exchange.request.headers.get("accept"), FORMS)
     wanted = turn_input(exchange.body, exchange.expected_head())
     accepted = await exchange.services.turns.accept(exchange.tenant, exchange.path("session_id"), wanted, exchange.key)
-    cancels = wanted.on_disconnect == "cancel" and not accepted.replayed
-    return await answered(exchange, accepted, form, background=wanted.background, cancels=cancels)
+    return await answered(exchange, accepted, form, background=wanted.background)
 
 
 async def retry_turn(exchange: Exchange) -> ASGIAnswer:
@@ -71,10 +70,19 @@ async def regenerate_turn(exchange: Exchange) -> ASGIAnswer:
 
 async def _repeated(exchange: Exchange, *, sibling: bool) -> ASGIAnswer:
     form = negotiate(exchange.request.headers.get("accept"), FORMS)
-    accepted = await exchange.services.turns.repeat(
-        exchange.tenant, exchange.path("session_id"), exchange.path("turn_id"), sibling=sibling, key=exchange.key
+    body = exchange.body
+    again = Again(
+        body.get("overrides"),
+        body.get("on_disconnect"),
+        body.get("on_busy", "reject"),
+        body.get("on_pending", "reject"),
+        body.get("background", False),
+        exchange.expected_head(),
     )
-    return await answered(exchange, accepted, form, background=exchange.body.get("background", False))
+    accepted = await exchange.services.turns.repeat(
+        exchange.tenant, exchange.path("session_id"), exchange.path("turn_id"), again, sibling=sibling, key=exchange.key
+    )
+    return await answered(exchange, accepted, form, background=again.background)
 
 
 async def post_tool_results(exchange: Exchange) -> ASGIAnswer:
@@ -88,12 +96,13 @@ async def post_tool_results(exchange: Exchange) -> ASGIAnswer:
         results,
         _extra(body.get("extra_messages", ())),
         exchange.key,
+        exchange.expected_head(),
     )
     return await answered(exchange, accepted, form, background=body.get("background", False))
 
 
-async def answered(exchange: Exchange, accepted: Accepted, form: str, *, background: bool, cancels: bool = False) -> ASGIAnswer:
-    """The answer to an accepted request: 202 at once, the stream, or the Turn when it rests. `cancels`: a client that leaves ends the turn."""
+async def answered(exchange: Exchange, accepted: Accepted, form: str, *, background: bool) -> ASGIAnswer:
+    """The answer to an accepted request: 202 at once, the stream, or the Turn when it rests."""
     turns = exchange.services.turns
     url = f"/sessions/{accepted.session_id}/turns/{accepted.turn_id}"
     headers = {"content-location": f"{url}/events"}
@@ -103,12 +112,12 @@ async def answered(exchange: Exchange, accepted: Accepted, form: str, *, backgro
     async def cancel() -> None:
         await turns.cancel(exchange.tenant, accepted.session_id, accepted.turn_id, "disconnect")
 
-    left = cancel if cancels else None
+    left = cancel if accepted.cancels else None
     if background:
         view = await turns.view(exchange.tenant, accepted.session_id, accepted.turn_id)
         return json_answer(view, 202, {**headers, "location": url})
     if form == SSE:
-        events = await turns.events(exchange.tenant, accepted.session_id, accepted.turn_id, accepted.after)
+        events = await turns.answer(exchange.tenant, accepted)
         return Streamed(_frames(events), {**SSE_HEADERS, **headers}, opening=OPENING, left=left)
     settled = turns.settled(exchange.tenant, accepted)
     view = await _unless_gone(exchange, settled, left)
@@ -229,7 +238,7 @@ OPERATIONS = (
         _RUN,
         WRITE,
         body=TOOL_RESULTS,
-        errors=(404, 406, 409),
+        errors=(404, 406, 409, 412),
         negotiates=True,
     ),
     Operation(
@@ -270,7 +279,7 @@ OPERATIONS = (
             WRITE,
             body=AGAIN,
             body_needed=False,
-            errors=(404, 406, 409),
+            errors=(404, 406, 409, 412),
             negotiates=True,
         )
         for verb, summary, handler in (

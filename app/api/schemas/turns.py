@@ -56,7 +56,7 @@ POST_TURN = obj(
     later=("skills",),
 )
 
-AGAIN = obj({"background": BOOL}, description="The turn is run again with the flags that it was posted with.")
+AGAIN = obj(_FLAGS, description="The turn is run again with the overrides and flags that it was posted with, but for those named here.")
 
 TOOL_RESULTS = obj(
     {
@@ -67,6 +67,7 @@ TOOL_RESULTS = obj(
         ),
         "extra_messages": arr(EXTRA_MESSAGE, most=limits.ENTRIES_PER_APPEND_MAX // 2 - 8),
         "background": BOOL,
+        "expected_head": SEQ,
     },
     ["results"],
 )

@@ -1,6 +1,6 @@
 """Accepting an input: one append that takes the claim and writes the message, before any provider hears of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -8,18 +8,18 @@ from uuid import UUID
 from app.config.limits import ACCEPT_TRIES_MAX
 from app.context.sources import AgentRevision, Ephemeral
 from app.entries import lossless
-from app.entries.errors import ClaimExpired, HeadMismatch, PendingAction, SessionBusy
+from app.entries.errors import ClaimExpired, Conflict, HeadMismatch, PendingAction, SessionBusy
 from app.entries.folds import Rewound
 from app.entries.ids import SESSION, TURN, format_id
 from app.entries.line import Line, rewound
 from app.entries.settings import AgentAdopted
 from app.services.consequences import committed_events
 from app.services.minting import new_uuid
-from app.services.running import Facts, Options
+from app.services.running import Facts, Options, decode_options
 from app.services.streams import Event, TurnKey, encode_events
 from app.services.turns.desk import Accepted, Desk, remembered_turn
 from app.services.turns.endings import REFUSING, Endings, Room
-from app.services.turns.inputs import Flags, IdempotencyKey, Said, TurnInput, read_parts
+from app.services.turns.inputs import Again, Flags, IdempotencyKey, Said, TurnInput, read_parts
 from app.services.write import THIS_TURN, Draft, spoken
 from app.storage.rows import SessionRow, TurnRow
 from app.storage.types import NEW_TURN, Append, Claim, EventRow, SessionPatch, TurnWrite
@@ -50,16 +50,41 @@ def opening_of(wanted: TurnInput) -> Opening:
             stored.append((kind, said, flags))
         else:
             ephemeral.append((kind, said, flags, len(stored)))
-    options = Options(
-        model=dict(wanted.overrides["model"]) if wanted.overrides.get("model") else None,
-        tool_choice=wanted.overrides.get("tool_choice"),
-        masked_tools=tuple(wanted.overrides.get("masked_tools", ())),
-        on_disconnect=wanted.on_disconnect,
-        persist=wanted.flags.persist,
-        include_in_context=wanted.flags.include_in_context,
-        hidden=wanted.flags.hidden,
+    flags = wanted.flags
+    options = with_overrides(
+        Options(
+            on_disconnect=wanted.on_disconnect,
+            persist=flags.persist,
+            include_in_context=flags.include_in_context,
+            hidden=flags.hidden,
+        ),
+        wanted.overrides,
     )
     return Opening(options, stored, ephemeral, wanted.attributes, wanted.follows, expected_head=wanted.expected_head)
+
+
+def opening_again(row: TurnRow, again: Again, *, sibling: bool) -> Opening:
+    """What a turn opens that answers the input of another again, with that one's flags where `again` names none."""
+    options = decode_options(row.options)
+    if again.overrides is not None:
+        options = with_overrides(options, again.overrides)
+    if again.on_disconnect is not None:
+        options = replace(options, on_disconnect=again.on_disconnect)
+    return Opening(options, repeats=row, rewinds_to=row.input_seq if sibling else None, expected_head=again.expected_head)
+
+
+def with_overrides(options: Options, overrides: Mapping[str, Any]) -> Options:
+    """The options with a request's `overrides` in place of their own."""
+    return replace(
+        options,
+        model=dict(overrides["model"]) if overrides.get("model") else None,
+        tool_choice=overrides.get("tool_choice"),
+        masked_tools=tuple(overrides.get("masked_tools", ())),
+    )
+
+
+def not_retryable() -> Conflict:
+    return Conflict("Only the last turn is retried, when it failed, was cancelled or interrupted; regenerate any other.", "not-retryable")
 
 
 class Acceptance:
@@ -117,7 +142,7 @@ class Acceptance:
             return await desk.replayed(tenant, session, appended.stored)
         ephemeral = _ephemeral(opening, before_seq, desk.writer.count)
         desk.begin(facts, agent, appended, entries, drafts, events, ephemeral=ephemeral)
-        return Accepted(facts.session_id, format_id(TURN, facts.turn_id), facts.key.turn)
+        return Accepted(facts.session_id, format_id(TURN, facts.turn_id), facts.key.turn, cancels=facts.options.cancels)
 
     async def _agent(self, tenant: UUID, session: SessionRow) -> tuple[AgentRevision, AgentAdopted | None]:
         """The revision for this turn, and its adoption: a session that follows takes a newer one first."""
@@ -135,6 +160,8 @@ class Acceptance:
         if opening.repeats is not None:
             through = opening.rewinds_to
             if through is None:
+                if opening.repeats.number != session.last_turn:
+                    raise not_retryable()
                 return opening.repeats.follows, None
             return opening.repeats.follows, rewound(await ledger.line_at(tenant, session.session_id, through), through, next_seq)
         if opening.follows is None:

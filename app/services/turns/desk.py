@@ -32,13 +32,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A turn that was accepted. Its events after `after` are the answer to the request; `replayed`: the key was known."""
+    """A turn that was accepted. Its events after `after` are the answer to the request; `replayed`: the key was known.
+
+    `cancels`: the client that made the request ends the turn when it leaves.
+    """
 
     session_id: str
     turn_id: str
     number: int
     after: int = 0
     replayed: bool = False
+    cancels: bool = False
 
 
 @dataclass(slots=True)

@@ -4,11 +4,10 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Literal
 from uuid import UUID
 
-from app.config.limits import ACCEPT_TRIES_MAX, STOP_WAIT_SECONDS_MAX
+from app.config.limits import ACCEPT_TRIES_MAX, RECOVERIES_PER_SWEEP_MAX, STOP_WAIT_SECONDS_MAX
 from app.entries import lossless
 from app.entries.answer import AnswerFold
 from app.entries.deltas import from_event
@@ -23,7 +22,7 @@ from app.services.turns.desk import Desk
 from app.services.turns.loop import error_json, rested, usage_of
 from app.services.write import Draft
 from app.storage.rows import SessionRow, TurnRow
-from app.storage.types import EVENT_IDS_PER_CLAIM, STOP_OVERDUE_SECONDS, Append, CallWrite, EventRow, SessionPatch, TurnWrite
+from app.storage.types import EVENT_IDS_PER_CLAIM, Append, CallWrite, EventRow, SessionPatch, TurnWrite
 from app.turn.moves import Mend
 
 SETTLED = frozenset({"completed", "failed", "cancelled", "interrupted"})
@@ -98,12 +97,10 @@ class Endings:
         return session if found is None else found
 
     async def _settled_if_gone(self, tenant: UUID, session: SessionRow, turn: int) -> bool:
-        """Settles a turn whose holder is gone: the lease ran out, or a request to stop was not heard in time."""
-        now = datetime.now(UTC)
-        expired = session.lease_until is not None and session.lease_until < now
-        asked = session.stop_requested_at
-        deaf = asked is not None and (now - asked).total_seconds() > STOP_OVERDUE_SECONDS
-        return (expired or deaf) and await self.recover(tenant, session.session_id, turn, session.fence)
+        """Settles a turn whose holder is gone: the lease ran out, or a request to stop was not heard in time. The database's clock judges."""
+        expired = await self._desk.store.claims.expired(RECOVERIES_PER_SWEEP_MAX)
+        gone = any((claim.session, claim.fence) == (session.session_id, session.fence) for claim in expired)
+        return gone and await self.recover(tenant, session.session_id, turn, session.fence)
 
     async def stop(self, tenant: UUID, session: UUID, row: TurnRow, reason: StopReason, wait_seconds: float) -> bool:
         """Asks the holder of a running turn to end it, durably; says whether it rested within the time."""

@@ -58,6 +58,18 @@ class TurnInput:
 
 
 @dataclass(frozen=True, slots=True)
+class Again:
+    """The body of `retry` and `regenerate`, validated. None: the flag of the turn that is run again."""
+
+    overrides: Mapping[str, Any] | None = None
+    on_disconnect: Literal["continue", "cancel"] | None = None
+    on_busy: Literal["reject", "interrupt"] = "reject"
+    on_pending: Literal["reject", "abandon"] = "reject"
+    background: bool = False
+    expected_head: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Said:
     """The parts of one message and the bytes that came with it (digest → media type, bytes)."""
 

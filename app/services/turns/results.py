@@ -47,6 +47,7 @@ class Results:
         results: Sequence[GivenResult],
         extra: Sequence[ExtraMessage],
         key: IdempotencyKey | None,
+        expected_head: int | None = None,
     ) -> Accepted:
         """Stores the results that are new. The turn goes on where nothing is pending any more, else it keeps waiting."""
         desk = self._desk
@@ -60,19 +61,25 @@ class Results:
             entries = await self._entries(tenant, session.session_id, row.number)
             fresh = _fresh(entries, results, said, row)
             if not fresh:
-                base = await self._endings.next_event_base(tenant, session.session_id, row) if row.status == "requires_action" else 0
-                return Accepted(session_id, turn_id, row.number, base)
+                return Accepted(session_id, turn_id, row.number, await self._last_wait(tenant, session.session_id, row))
             if row.status in SETTLED:
                 raise Conflict("The turn is settled; its calls have their results.", "turn-settled")
             if row.status != "requires_action":
                 raise SessionBusy(turn_id)
             desk.check_open()
+            if expected_head is not None and expected_head != session.head_seq:
+                raise HeadMismatch(session.head_seq)
             drafts = fresh + _extra(extra, row.number)
             try:
                 return await self._store(tenant, session, row, entries, drafts, key)
             except (HeadMismatch, SessionBusy, ClaimExpired):
-                continue
+                continue  # with an expected head, the next look raises
         raise SessionBusy(turn_id)
+
+    async def _last_wait(self, tenant: UUID, session: UUID, row: TurnRow) -> int:
+        """The cursor before the event that says what a waiting turn waits for; the start of the events of any other."""
+        bounds = await self._desk.store.deltas.bounds(tenant, session, row.number) if row.status == "requires_action" else None
+        return 0 if bounds is None else bounds[1] - 1
 
     async def _store(
         self, tenant: UUID, session: SessionRow, row: TurnRow, entries: list[Entry], drafts: list[Draft], key: IdempotencyKey | None
@@ -108,7 +115,8 @@ class Results:
         appended = await desk.writer.ledger.append(tenant, session.session_id, replace(append, entries=stored, blobs=blobs))
         if not appended.replayed:
             desk.begin(facts, agent, appended, stored, drafts, events, before=entries)
-        return Accepted(facts.session_id, format_id(TURN, row.turn_id), row.number, base, appended.replayed)
+        cancels = options.cancels and not appended.replayed
+        return Accepted(facts.session_id, format_id(TURN, row.turn_id), row.number, base, appended.replayed, cancels)
 
     async def _keep_waiting(
         self,

@@ -10,13 +10,12 @@ from app.entries import lossless
 from app.entries.errors import Conflict, NotFound
 from app.entries.ids import SESSION, parse_id
 from app.entries.trace import StopReason
-from app.services.running import decode_options
 from app.services.streams import TERMINAL, Event, Gone, TurnKey
 from app.services.transcripts import Transcripts
-from app.services.turns.accept import Acceptance, Opening, opening_of
+from app.services.turns.accept import Acceptance, not_retryable, opening_again, opening_of
 from app.services.turns.desk import Accepted, Desk
 from app.services.turns.endings import SETTLED, Endings, Room
-from app.services.turns.inputs import ExtraMessage, IdempotencyKey, TurnInput
+from app.services.turns.inputs import Again, ExtraMessage, IdempotencyKey, TurnInput
 from app.services.turns.results import GivenResult, Results
 from app.services.turns.views import turn_uuid
 
@@ -46,21 +45,23 @@ class TurnService:
         """Accepts an input: durable when this returns, its loop started."""
         return await self._acceptance.open(tenant, session_id, opening_of(wanted), key, Room(wanted.on_busy, wanted.on_pending))
 
-    async def repeat(self, tenant: UUID, session_id: str, turn_id: str, *, sibling: bool, key: IdempotencyKey | None = None) -> Accepted:
+    async def repeat(
+        self, tenant: UUID, session_id: str, turn_id: str, again: Again, *, sibling: bool, key: IdempotencyKey | None = None
+    ) -> Accepted:
         """A new turn for the same input: `sibling` on a new line (regenerate), else in place of a last one that failed (retry)."""
         session = await self._desk.views.session(tenant, session_id)
-        again = await self._desk.replay(tenant, session, key)
-        if again is not None:
-            return again
+        replayed = await self._desk.replay(tenant, session, key)
+        if replayed is not None:
+            return replayed
         row = await self._desk.views.turn(tenant, session.session_id, turn_id)
-        if not sibling and (row.status not in RETRIED or row.number != session.last_turn):
-            raise Conflict("Only the last turn is retried, when it failed, was cancelled or interrupted; regenerate any other.", "not-retryable")
+        if not sibling and row.status not in RETRIED:
+            raise not_retryable()
         if row.status not in SETTLED:
             raise Conflict("The turn is not settled yet; wait for it or cancel it.", "turn-not-settled")
         if row.input_seq is None:
             raise Conflict("The input of this turn was not stored; post it again.", "input-not-stored")
-        opening = Opening(decode_options(row.options), repeats=row, rewinds_to=row.input_seq if sibling else None)
-        return await self._acceptance.open(tenant, session_id, opening, key)
+        opening, room = opening_again(row, again, sibling=sibling), Room(again.on_busy, again.on_pending)
+        return await self._acceptance.open(tenant, session_id, opening, key, room)
 
     async def tool_results(
         self,
@@ -70,9 +71,10 @@ class TurnService:
         results: Sequence[GivenResult],
         extra: Sequence[ExtraMessage] = (),
         key: IdempotencyKey | None = None,
+        expected_head: int | None = None,
     ) -> Accepted:
         """Stores results of client tools; the turn goes on when none is missing."""
-        return await self._results.post(tenant, session_id, turn_id, results, extra, key)
+        return await self._results.post(tenant, session_id, turn_id, results, extra, key, expected_head)
 
     async def cancel(self, tenant: UUID, session_id: str, turn_id: str, reason: StopReason = "cancel") -> dict[str, Any]:
         """Ends a turn, durably; the Turn as it then stands (still `running` where its holder needs longer)."""
@@ -117,13 +119,26 @@ class TurnService:
         session = _session(session_id)
         row = await self._desk.views.turn(tenant, session, turn_id)
         key = TurnKey(tenant, session, row.number)
-        if row.status in SETTLED:
+        if row.status != "running" or after == 0:
             bounds = await self._desk.store.deltas.bounds(tenant, session, row.number)
-            if bounds is None:
-                raise Gone("The events of this turn were purged; read the session's transcript.")
-            if after >= bounds[1]:
+            if bounds is None or (after < bounds[0] and await self._lacks(key, after)):
+                raise Gone("Events of this turn were purged; read the session's transcript.")
+            if row.status in SETTLED and after >= bounds[1]:
                 return None
         return self._events(key, after)
+
+    async def answer(self, tenant: UUID, accepted: Accepted) -> AsyncIterator[list[Event]] | None:
+        """The events that answer an accepted request, like `events`; nobody is asked where they are all in memory."""
+        key = TurnKey(tenant, _session(accepted.session_id), accepted.number)
+        live = self._desk.streams.live(key)
+        if live is not None and live.after(accepted.after) is not None:
+            return self._events(key, accepted.after)
+        return await self.events(tenant, accepted.session_id, accepted.turn_id, accepted.after)
+
+    async def _lacks(self, key: TurnKey, after: int) -> bool:
+        """Whether events behind the cursor may have been purged: ids rise by one from 1, but for a new holder's."""
+        first = (await self._desk.streams.logged(key, 0))[:1]
+        return not first or (first[0].id > 1 and after < first[0].id - 1)
 
     async def _events(self, key: TurnKey, after: int) -> AsyncIterator[list[Event]]:
         async for events in self._desk.streams.events(key, after, lambda: self._rests(key)):
