@@ -11,11 +11,11 @@ from uuid import UUID
 from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX
 from app.context.budget import Budget, budget
 from app.context.compile import COMPILER_VERSION, Compiled, compile_context
-from app.context.sources import AgentRevision, Continuation, Ephemeral, Overrides, SourceMessage, Sources
+from app.context.sources import AgentRevision, Continuation, Ephemeral, Overrides, SourceMessage, Sources, decoded
 from app.entries import lossless
 from app.entries.errors import NotFound
 from app.entries.ids import SESSION, format_id
-from app.entries.messages import Entry, decode, text_blobs, with_parts
+from app.entries.messages import Entry, text_blobs, with_parts
 from app.entries.parts import Media
 from app.entries.settings import AgentAdopted, SessionOpened, StateChanged
 from app.formats.protocols import Violation, Written
@@ -77,8 +77,8 @@ class Prepared:
 
     @cached_property
     def violations(self) -> list[Violation]:
-        """What would keep the body from being sent."""
-        return FORMATS[self.target.dialect].validate(lossless.read(self.written.body.decode()))
+        """What would keep the body from being sent. Judged by the tree that it was spelled from, which says the same and need not be read again."""
+        return FORMATS[self.target.dialect].validate(self.written.document)
 
 
 class Inputs:
@@ -95,12 +95,12 @@ class Inputs:
         agent = ask.agent or (ask.pinned if ask.agent_revision is None else None) or await self.agent_of(tenant, window, ask.agent_revision)
         target = self.target_of(agent, window, ask)
         long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
-        decoded = await asyncio.to_thread(_decoded, window) if long else _decoded(window)
-        messages = await self._loaded(tenant, session, decoded)
+        messages = await asyncio.to_thread(decoded, window.messages) if long else decoded(window.messages)
+        messages = await self._loaded(tenant, session, messages)
 
         def build() -> Compiled:
             sources = _sources(session, window, agent, target, ask, messages)
-            return compile_context(sources, self._targets.counter(target.estimator).count)
+            return compile_context(sources, self._targets.counter(target.estimator).repeated)
 
         compiled = await asyncio.to_thread(build) if long else build()
         media = await self._media(tenant, session, compiled)
@@ -143,17 +143,17 @@ class Inputs:
         target = self._targets.resolve(choice, frozen)
         return target if ask.dialect in (None, target.dialect) else self._targets.other_dialect(target, ask.dialect)
 
-    async def _loaded(self, tenant: UUID, session: UUID, decoded: list[SourceMessage]) -> list[SourceMessage]:
+    async def _loaded(self, tenant: UUID, session: UUID, messages: list[SourceMessage]) -> list[SourceMessage]:
         """The messages with the texts that lie in blobs put back; media stay references until they are written."""
-        digests = [blob.digest for message in decoded if message.entry.blobs for blob in text_blobs(message.body)]
+        digests = [blob.digest for message in messages if message.entry.blobs for blob in text_blobs(message.body)]
         if not digests:
-            return decoded
+            return messages
         texts = await self._store.blobs.load(tenant, session, digests)
         return [
             SourceMessage(message.entry, with_parts(message.body, tuple([loaded(part, texts) for part in message.body.parts])))
             if message.entry.blobs
             else message
-            for message in decoded
+            for message in messages
         ]
 
     async def _media(self, tenant: UUID, session: UUID, compiled: Compiled) -> Mapping[str, bytes]:
@@ -183,10 +183,6 @@ def state_in_force(settings: Mapping[str, Entry]) -> tuple[Mapping[str, Any], in
     if changed is None or changed.payload is None:
         return {}, None
     return StateChanged.decode(changed.payload).state, changed.seq
-
-
-def _decoded(window: Window) -> list[SourceMessage]:
-    return [SourceMessage(entry, decode(entry.kind, entry.payload or "")) for entry in window.messages]
 
 
 def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target, ask: Ask, messages: list[SourceMessage]) -> Sources:
