@@ -53,7 +53,6 @@ async def test_a_huge_text_holds_nobody_up(url: str) -> None:
     assert slowest < 0.5
 
 
-@pytest.mark.req("X-05")
 async def test_the_same_text_again_is_another_entry(client: httpx.AsyncClient) -> None:
     session = await open_session(client)
     for _ in range(2):

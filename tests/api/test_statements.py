@@ -44,7 +44,6 @@ async def statements(client: httpx.AsyncClient, session: str, monkeypatch: pytes
     return found
 
 
-@pytest.mark.req("X-06")
 async def test_the_statements_of_a_request_do_not_grow_with_the_session(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(settings) as app, talking(app) as client:
         short, long = await open_session(client), await open_session(client)

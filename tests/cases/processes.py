@@ -105,6 +105,7 @@ async def crash(done: Done) -> None:
             elif "project" in step:
                 done.inputs.append(await second.world.input(done.session))
         await _left_alone(done, second)
+        done.facts["interruptions"] = await second.world.ledger(done.session, kinds="interruption")
         done.facts["transcript"] = await second.world.raw(done.session)
         done.facts["turns"] = (await second.world.call("GET", f"/sessions/{done.session}/turns", 200)).json()["data"]
 

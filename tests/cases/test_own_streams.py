@@ -67,7 +67,7 @@ async def test_what_broke_off_is_kept_as_failed_and_not_tried_again(places: Plac
     assert len(found.played.seen) == 1
 
 
-@pytest.mark.req("X-79")
+@pytest.mark.req("X-92")
 @pytest.mark.parametrize("on_disconnect", ["cancel", "continue"])
 @pytest.mark.parametrize("client", [{"disconnect_after_ms": 200}, {"disconnect_after_events": 1}, {"disconnect_at": "after_finish_before_done"}])
 async def test_a_client_may_leave_at_any_moment(places: Places, client: dict[str, Any], on_disconnect: str) -> None:

@@ -8,7 +8,7 @@ from tests.cases.needs import ERASURE
 from tests.services.world import text
 
 
-@expects("equal-timestamps-order", pytest.mark.req("X-06"))
+@expects("equal-timestamps-order", pytest.mark.req("S1-11"))
 async def order_of_one_moment(done: Done) -> None:
     expected = [f"m{number}" for number in range(200)]
     listed = done.answers[-1].json()["data"]
@@ -18,7 +18,7 @@ async def order_of_one_moment(done: Done) -> None:
     assert [message["content"] for message in done.inputs[0]["body"]["messages"]] == expected
 
 
-@expects("cursor-equal-timestamps")
+@expects("cursor-equal-timestamps", pytest.mark.req("X-07"))
 async def pages_of_one_moment(done: Done) -> None:
     forward, backward = done.walks
     for pages in (forward, backward):
@@ -31,7 +31,7 @@ async def pages_of_one_moment(done: Done) -> None:
         await done.world.call("GET", f"/sessions/{done.session}/raw", 422, params={"limit": limit})
 
 
-@expects("same-text-is-not-duplicate", pytest.mark.req("X-05"))
+@expects("same-text-is-not-duplicate")
 async def the_same_text_twice(done: Done) -> None:
     assert [answer.status_code for answer in done.answers] == [201, 201, 201]
     assert [text(entry) for entry in await done.raw()] == ["yes", "sure?", "yes"]
@@ -48,7 +48,7 @@ async def one_key_twice(done: Done) -> None:
     assert [text(entry) for entry in await done.raw()] == ["hi", "hello"]
 
 
-@expects("optimistic-concurrency-conflict", pytest.mark.req("X-07"))
+@expects("optimistic-concurrency-conflict")
 async def a_stale_version(done: Done) -> None:
     """The case's second writer comes with the version it saw, which is still the head, and moves it; only the third is stale."""
     assert [answer.status_code for answer in done.answers] == [201, 201, 412]
@@ -59,7 +59,7 @@ async def a_stale_version(done: Done) -> None:
     await done.world.call("POST", f"/sessions/{done.session}/entries", 201, json={"entries": [entry]})
 
 
-@expects("append-lock-convoy", pytest.mark.req("X-06"))
+@expects("append-lock-convoy")
 async def appends_side_by_side(done: Done) -> None:
     """The best of some rounds of each, since the machine may be busy with other things."""
     few, many = (min(p95(seconds) for seconds in done.facts["seconds"][name]) for name in ("few", "many"))
@@ -98,7 +98,7 @@ async def a_huge_result_in_a_list(done: Done) -> None:
     assert len(await done.world.raw(done.session, blobs="ref")) == 3
 
 
-@expects("append-only-trigger-blocks-purge", pytest.mark.req("X-06"))
+@expects("append-only-trigger-blocks-purge")
 async def nothing_is_changed_by_hand(done: Done) -> None:
     """The service's role has no right to change an entry, so that no statement comes as far as a trigger."""
     assert done.facts["sql"] == ["42501", "42501"]
@@ -116,7 +116,7 @@ async def several_migrations_at_once(done: Done) -> None:
     assert (done.facts["again"], done.facts["applied_again"]) == (done.facts["reached"][0], 0)
 
 
-@expects("sse-pins-db-connection", pytest.mark.req("X-87"))
+@expects("sse-pins-db-connection")
 async def streams_hold_no_connection(done: Done) -> None:
     assert [turn["status"] for turn in done.facts["turns"]] == ["completed"] * 20
     assert {status for _, status in done.facts["probes"]} <= {200, 201}

@@ -50,7 +50,7 @@ async def no_forged_events(done: Done) -> None:
     assert all("forged" not in answer.text for answer in done.answers)
 
 
-@expects("client-disconnect-saves-partial", pytest.mark.req("X-79", "X-92"), on_disconnect="cancel")
+@expects("client-disconnect-saves-partial", pytest.mark.req("X-92"), on_disconnect="cancel")
 async def a_client_that_leaves(done: Done) -> None:
     """Chosen: a client that wants its leaving to stop the turn says `on_disconnect: cancel`; the contract's status is `cancelled`."""
     heard = said(done.frames)
@@ -64,7 +64,7 @@ async def a_client_that_leaves(done: Done) -> None:
     assert "one two three".startswith(text(answer))
 
 
-@expects("disconnect-closes-upstream", pytest.mark.req("X-79", "X-92"), on_disconnect="cancel")
+@expects("disconnect-closes-upstream", pytest.mark.req("X-92"), on_disconnect="cancel")
 async def a_client_that_leaves_stops_the_upstream(done: Done) -> None:
     """Both policies: `cancel` in the case's own turn, `continue`, the default, in a second one."""
     (seen,) = done.played.seen
@@ -89,7 +89,7 @@ async def _goes_on(done: Done) -> None:
     await asyncio.wait_for(play.idle.wait(), 2)
 
 
-@expects("disconnect-before-first-token", pytest.mark.req("X-79"), on_disconnect="cancel")
+@expects("disconnect-before-first-token", pytest.mark.req("X-92"), on_disconnect="cancel")
 async def a_client_that_leaves_before_anything_came(done: Done) -> None:
     (seen,) = done.played.seen
     assert seen.left_at is not None
@@ -100,7 +100,7 @@ async def a_client_that_leaves_before_anything_came(done: Done) -> None:
     assert (await done.world.turn(done.session, "again"))["status"] == "completed"
 
 
-@expects("generator-exit-single-save", pytest.mark.req("X-79"))
+@expects("generator-exit-single-save", pytest.mark.req("X-92"))
 async def a_client_that_leaves_at_the_very_end(done: Done) -> None:
     assert "turn.completed" not in event_names(done.frames)
     assert done.turn["status"] == "completed"
@@ -121,4 +121,5 @@ async def a_process_that_dies(done: Done) -> None:
     assert (text(question), text(again)) == ("go", "hello again")
     assert (answer["body"]["status"], text(answer)) == ("interrupted", "partial ")
     assert roles(done.inputs[0]["body"]) == ["user", "user"]
+    assert [entry["body"]["reason"] for entry in done.facts["interruptions"]] == ["lease_lost"]
     assert done.facts["alive"] == "completed"
