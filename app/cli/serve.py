@@ -40,7 +40,6 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         if settings.database_url is None:
             urls = stack.enter_context(owned_postgres(settings, console))
             environ[PREFIX + "DATABASE_URL"] = urls.app_url
-            environ.setdefault(PREFIX + "LISTEN_URL", urls.app_url)
         elif settings.migrate_database_url is not None:
             migrated(settings.migrate_database_url.reveal(), console)
         os.environ.update(environ)

@@ -50,7 +50,6 @@ class Settings:
     cors_origins: tuple[str, ...] = _setting((), origins, "list", "Origins whose pages may call the API.")
     database_url: Secret | None = _setting(None, postgres, "secret URL", "Postgres ≥ 15, as the app role. Unset: an embedded Postgres in `data_dir`.")
     migrate_database_url: Secret | None = _setting(None, postgres, "secret URL", "The same database, as a role that may create roles; for `migrate`.")
-    listen_url: Secret | None = _setting(None, postgres, "secret URL", "The same database without a pooler, for notifications. Unset: polling.")
     data_dir: str = _setting(".data", text, "folder", "Folder of the embedded Postgres.")
     pool_size: int = _setting(10, integer(1, 1000), "connections", "Database connections of one process.")
     lease_seconds: float = _setting(30.0, number(0.1, 3600), "seconds", "How long a running turn stays claimed after its last renewal.")
