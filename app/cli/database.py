@@ -42,7 +42,7 @@ def owned_postgres(settings: Settings, console: Console) -> Iterator["Urls"]:
         raise Failure(str(error), UNREACHABLE) from None
     note = Path(settings.data_dir) / NOTE
     try:
-        if not asyncio.run(_is_current(urls.app_url)):
+        if not asyncio.run(_is_migrated(urls.app_url)):
             migrated(urls.migrate_url, console)
         note.write_text(json.dumps({"pid": os.getpid(), "database_url": urls.app_url}), "utf-8")
         yield urls
@@ -51,16 +51,35 @@ def owned_postgres(settings: Settings, console: Console) -> Iterator["Urls"]:
         postgres.stop_blocking()
 
 
-async def _is_current(app_url: str) -> bool:
-    """Whether the schema is this build's already: then the tools that migrate are not even loaded."""
-    from app.storage.store import HEAD_REVISION, open_store
+def checked(app_url: str) -> None:
+    """Raises `Failure` where a database cannot be served from: out of reach, refused, or without this build's schema."""
+    from app.storage.faults import StorageFault
 
     try:
-        store = await open_store(app_url, pool_size=1, application_name="context-ledger-cli")
-        try:
-            return await store.revision() == HEAD_REVISION
-        finally:
-            await store.close()
+        current = asyncio.run(_is_current(plain_url(app_url)))
+    except StorageFault:  # nothing of ours is in that database yet
+        current = False
+    except LedgerError as error:
+        raise Failure(error.detail, UNREACHABLE) from None
+    if not current:
+        raise Failure("The database's schema is not this release's; run `context-ledger migrate` first.", UNREACHABLE)
+
+
+async def _is_current(app_url: str) -> bool:
+    """Whether the schema is this build's already. Raises what `open_store` raises."""
+    from app.storage.store import HEAD_REVISION, open_store
+
+    store = await open_store(app_url, pool_size=1, application_name="context-ledger-cli")
+    try:
+        return await store.revision() == HEAD_REVISION
+    finally:
+        await store.close()
+
+
+async def _is_migrated(app_url: str) -> bool:
+    """The same of a database of ours, which may hold nothing yet. A current one loads no tools that migrate."""
+    try:
+        return await _is_current(app_url)
     except LedgerError:
         return False
 

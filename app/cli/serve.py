@@ -14,7 +14,7 @@ from pathlib import Path
 
 from app.cli.configured import environment, read_settings
 from app.cli.console import DONE, IN_USE, UNREACHABLE, WRONG, Console, Failure
-from app.cli.database import migrated, owned_postgres
+from app.cli.database import checked, migrated, owned_postgres
 from app.cli.supervise import Supervisor
 from app.config.settings import CONFIG_VARIABLE, PREFIX, Settings
 
@@ -40,8 +40,10 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         if settings.database_url is None:
             urls = stack.enter_context(owned_postgres(settings, console))
             environ[PREFIX + "DATABASE_URL"] = urls.app_url
-        elif settings.migrate_database_url is not None:
-            migrated(settings.migrate_database_url.reveal(), console)
+        else:
+            if settings.migrate_database_url is not None:
+                migrated(settings.migrate_database_url.reveal(), console)
+            checked(settings.database_url.reveal())
         os.environ.update(environ)
         return _serve(read_settings(arguments, environ), listening, console)
 

@@ -24,8 +24,10 @@ from app.entries.errors import (
 from app.entries.ids import TURN, format_id
 
 
-class RefusedServer(Exception):
-    """The database is one that the service does not run on; the text says why and names no secret."""
+class RefusedServer(LedgerError):
+    """The database is one that the service does not run on; `detail` says why and names no secret."""
+
+    code = "refused-server"
 
 
 class StorageFault(LedgerError):

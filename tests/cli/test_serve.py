@@ -12,6 +12,7 @@ import pytest
 
 from app.cli.console import DONE, IN_USE, UNREACHABLE, WRONG
 from tests.cli.commands import command, serving
+from tests.database.copies import with_database
 
 CHAT = json.dumps({"id": "c-1", "messages": [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hi."}]})
 
@@ -91,11 +92,18 @@ def test_workers_end_with_a_supervisor_that_is_killed(tmp_path):
 
 
 def test_a_database_that_is_not_there_is_said_in_a_sentence(tmp_path):
-    for words in (["verify"], ["keys", "list"]):
+    for words in (["serve", "--port", "0"], ["verify"], ["keys", "list"]):
         ended = command(tmp_path, *words, database_url="postgresql://ledger_app:s3cret@127.0.0.1:1/none")
         assert ended.returncode == UNREACHABLE
         assert "Traceback" not in ended.stderr
         assert "s3cret" not in ended.stderr
+
+
+def test_a_server_that_is_refused_and_a_schema_that_is_missing_are_said_in_a_sentence(tmp_path, migrate_url, database_server):
+    ended = command(tmp_path, "serve", "--port", "0", database_url=migrate_url)
+    assert (ended.returncode, "superuser" in ended.stderr, "Traceback" in ended.stderr) == (UNREACHABLE, True, False)
+    ended = command(tmp_path, "serve", "--port", "0", database_url=with_database(database_server.app_url, "postgres"))
+    assert (ended.returncode, "context-ledger migrate" in ended.stderr, "Traceback" in ended.stderr) == (UNREACHABLE, True, False)
 
 
 def test_a_file_that_cannot_be_read_does_not_hold_up_the_others(tmp_path, database_url):
