@@ -1,7 +1,7 @@
 """Whether a request fits: the hard limit and the marks below it, exactly as the contract (http-api 6) computes them."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
@@ -46,14 +46,14 @@ class Budget:
         return self.verdict != "over"
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def budget(target: Target, agent: AgentRevision, measured: Measured) -> Budget:
     """The budget of a measured request. Pruning and compaction are not built yet: the verdict is `fits` or `over`."""
     window = target.limits.context_window
     reserve = output_reserve(target.model.params, window, target.limits.max_output_tokens)
-    safety = min(SAFETY_TOKENS_MAX, ceil(Fraction(window, 20)))
+    safety = min(SAFETY_TOKENS_MAX, -(-window // 20))
     limit = max(0, window - reserve - safety)
     trigger = ceil(_exact(agent.compaction.trigger_fraction) * limit)
     if agent.compaction.max_tokens is not None:

@@ -21,8 +21,8 @@ def check_origins(origins: Sequence[Origin], messages: int, history_message_coun
         raise InvalidOrigins("The count of history messages is no natural number.")
     if len(origins) != messages:
         raise InvalidOrigins(f"There are {len(origins)} origins for {messages} messages.")
-    indexes = [origin.message_index for origin in origins if isinstance(origin, History)]
-    if len(frozenset(indexes)) != len(indexes):
+    indexes = [origin[1] for origin in origins if isinstance(origin, History)]
+    if len(set(indexes)) != len(indexes):
         raise InvalidOrigins("One message of the history is the origin of two.")
     if len(indexes) < len(origins):
         indexes += [origin.message_index for origin in origins if isinstance(origin, ToolRepair)]

@@ -77,7 +77,11 @@ def source_map(compiled: Compiled, pointers: Sequence[Pointer] = ()) -> dict[str
     seqs = [origin[0] if isinstance(origin, History) else None for origin in origins]
     return {
         "history_message_count": compiled.sources.history_message_count,
-        "sources": [origin.to_json() for origin in origins],
+        "sources": [
+            # What nearly all of them are is spelled here, without the call of its method.
+            {"type": "history", "message_index": origin[1], "seq": origin[0]} if isinstance(origin, History) else origin.to_json()
+            for origin in origins
+        ],
         "skill_expansions": [],
         "pointers": [{"pointer": place, "source": source, "seq": seqs[source], "part": part} for place, source, part in pointers],
     }

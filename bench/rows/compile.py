@@ -135,7 +135,7 @@ def measure(scale: Scale) -> list[Row]:
             "≤ 3.8 / 6.8 / 1.1 / 1.1 × ref",
             f"{shares} × ref ({ref_ms:.2f} ms)",
             parts_met,
-            "one frozen object for each message, part and decision, and a pointer for each part of the body; "
+            "three small objects and four rows of a report for each message, made by Python one by one; the compile alone is 4 × ref, manifest and map 3.5; "
             "and this ref is quicker than the one that the targets were stated against (0.24 ms, with 3 ms for all of it)",
         ),
         Row(
