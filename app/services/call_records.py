@@ -66,6 +66,12 @@ def attempt_json(attempt: AttemptRecord) -> dict[str, Any]:
     }
 
 
+def lost_attempt_json(n: int, status: str, http_status: int | None = None) -> dict[str, Any]:
+    """An attempt of which only the stream tells, because the process that made it is gone (X-41)."""
+    unknown = ("provider_request_id", "started_at", "first_delta_ms", "ended_ms")
+    return {"n": n, "status": status, "http_status": http_status} | dict.fromkeys(unknown)
+
+
 def producer_of(prepared: Prepared) -> str:
     """Who makes an answer's opaque blocks, and may get them back: transport, upstream and model."""
     return f"{prepared.target.dialect}/{prepared.target.model.upstream}/{prepared.target.model.name}"

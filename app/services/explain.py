@@ -70,10 +70,7 @@ class Explain:
 
     async def etag(self, tenant: UUID, session_id: str, query: InputQuery) -> str:
         """The entity tag of a model input, known without compiling."""
-        row = await self.session(tenant, session_id)
-        target = await self._inputs.base_target(tenant, row)
-        facts = (query, sorted(query.include), row.agent, row.agent_revision, row.model, row.running_turn, row.pending_turn, target.digest)
-        return f"{row.head_seq}-{query_digest(*facts)}"
+        return etag_of(await self.session(tenant, session_id), query, self._inputs.configuration)
 
     async def model_input(self, tenant: UUID, session_id: str, query: InputQuery, what_if: WhatIf | None = None) -> dict[str, Any]:
         """What the next call would send. Answers also where that is over budget or cannot be sent; `violations` says why."""
@@ -174,7 +171,17 @@ class Explain:
         call = await self._call(tenant, row.session_id, parse_id(CALL, call_id))
         record = lossless.read(call.record)
         prepared = await self._derived(tenant, row, call)
-        return {**shown(prepared, include), **verdict(record, prepared)}
+        found = verdict(record, prepared)
+        if found["verified"] is False and found["mismatch"]["source"] == "entries":
+            found["mismatch"] |= await self._broken_entry(tenant, row, prepared)
+        return {**shown(prepared, include), **found}
+
+    async def _broken_entry(self, tenant: UUID, row: SessionRow, prepared: Prepared) -> dict[str, Any]:
+        """The first entry of the window that is not what its digest says; nothing where the chain is whole."""
+        verified = await self._store.ledger.verify(tenant, row.session_id)
+        window = {entry.seq for entry in prepared.window.messages}
+        seq = next((problem.seq for problem in (verified.problems if verified else ()) if problem.seq in window), None)
+        return {} if seq is None else {"source": "entry", "seq": seq}
 
     async def _derived(self, tenant: UUID, row: SessionRow, call: CallRow) -> Prepared:
         """The input of a call, compiled from what its record names and the ledger as it stood."""
@@ -202,6 +209,12 @@ class Explain:
             raise NotFound("This dialect is not built.", "unknown-dialect")
         found = [violation_json(violation) for violation in form.validate(body)]
         return {"object": "validation", "dialect": dialect, "valid": not found, "violations": found}
+
+
+def etag_of(row: SessionRow, query: InputQuery, configuration: str) -> str:
+    """The entity tag of what `query` compiles to at the row's head; the same in every process (a set has no order of its own)."""
+    asked = (replace(query, include=frozenset()), sorted(query.include))
+    return f"{row.head_seq}-{query_digest(*asked, row.agent, row.agent_revision, row.model, row.running_turn, row.pending_turn, configuration)}"
 
 
 def _with_renderers(agent: AgentRevision, context: Sequence[Mapping[str, Any]]) -> AgentRevision:

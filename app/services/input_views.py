@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from app.context.compile import COMPILER_VERSION
-from app.context.report import manifest, source_map
+from app.context.report import manifest, prefix_digest, source_map
 from app.entries import lossless
 from app.entries.ids import CALL, format_id
 from app.entries.wire import timestamp
@@ -46,7 +46,10 @@ def shown(prepared: Prepared, include: frozenset[Include]) -> dict[str, Any]:
 
 
 def verdict(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
-    """`verified`: true, false with the source that differs, or `unverifiable` with the reason."""
+    """`verified`: true, false with the source that differs, or `unverifiable` with the reason.
+
+    Sources: `target`, `prefix` (instructions and declared tools), `entries` (the messages).
+    """
     if record["compiler_version"] != COMPILER_VERSION:
         return {"verified": "unverifiable", "reason": "compiler_version"}
     if record["target_digest"] != prepared.target.digest:
@@ -55,7 +58,8 @@ def verdict(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
         return {"verified": "unverifiable", "reason": "ephemeral"}
     if record["digest"] == prepared.digest:
         return {"verified": True}
-    return {"verified": False, "mismatch": {"source": "body"}}
+    same_prefix = record["prefix_digest"] == prefix_digest(prepared.compiled.request)
+    return {"verified": False, "mismatch": {"source": "entries" if same_prefix else "prefix"}}
 
 
 def call_json(call: CallRow, turn_id: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from app.models.tokens import STAND_IN
 from app.services.revisions import Revisions
 from app.services.targets import Targets, model_in_force, overridden
 from app.services.write import loaded
-from app.storage.rows import SessionRow, Window
+from app.storage.rows import Window
 from app.storage.store import Store
 
 
@@ -115,10 +115,10 @@ class Inputs:
             raise NotFound("There is no such session.")
         return window
 
-    async def base_target(self, tenant: UUID, row: SessionRow) -> Target:
-        """The target of the session's agent as it is configured now, before any switch or override."""
-        agent = await self._revisions.get(tenant, row.agent or "", row.agent_revision or 0)
-        return self._targets.resolve(agent.model, agent.limits)
+    @property
+    def configuration(self) -> str:
+        """A digest of what a target takes from the operator's configuration."""
+        return self._targets.digest
 
     async def agent(self, tenant: UUID, name: str, revision: int) -> AgentRevision:
         """One revision of an agent. Raises `NotFound`."""

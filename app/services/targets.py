@@ -1,5 +1,6 @@
 """Which model a call is for: the operator's upstreams, a frozen choice of the ledger, and what one turn overrides."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,9 @@ class Targets:
     def __init__(self, upstreams: Mapping[str, Upstream]) -> None:
         self._upstreams = upstreams
         self._counters: dict[str, Counter] = {}
+        named = [(name, one.dialect, sorted(one.quirks.items()), sorted(one.models.items())) for name, one in sorted(upstreams.items())]
+        self.digest = hashlib.sha256(repr(named).encode()).hexdigest()
+        """Of all that a target takes from the operator's configuration: another one may resolve the same model otherwise."""
 
     def upstream(self, name: str) -> Upstream:
         """The configured upstream. Raises `Invalid` for a name that the operator does not know."""

@@ -137,7 +137,7 @@ class Acceptance:
             events=(EventRow(events[-1].id, encode_events(events)),),
         )
         entries, blobs = await desk.writer.prepare(drafts)
-        appended = await desk.writer.ledger.append(tenant, session.session_id, replace(append, entries=entries, blobs=blobs))
+        appended = await desk.claim(tenant, session, replace(append, entries=entries, blobs=blobs))
         if appended.replayed:
             return await desk.replayed(tenant, session, appended.stored)
         ephemeral = _ephemeral(opening, before_seq, desk.writer.count)

@@ -25,7 +25,7 @@ from app.services.turns.views import Views
 from app.services.write import Draft, Writer
 from app.storage.rows import SessionRow, StoredAnswer
 from app.storage.store import Store
-from app.storage.types import Appended, IdempotencyWrite, committed
+from app.storage.types import Append, Appended, IdempotencyWrite, committed
 
 log = logging.getLogger(__name__)
 
@@ -111,6 +111,19 @@ class Desk:
         choice, limits = overridden(base, agent.limits, override)
         self.targets.resolve(choice, limits, "/overrides/model")
 
+    async def claim(self, tenant: UUID, session: SessionRow, append: Append) -> Appended:
+        """The append that takes the session's claim. Where its answer is lost, a claim that it may have taken is let run out at once."""
+        try:
+            return await self.writer.ledger.append(tenant, session.session_id, append)
+        except Unavailable:
+            await self._let_go(session.session_id, session.fence + 1)
+            raise
+
+    async def _let_go(self, session: UUID, fence: int) -> None:
+        """Ends the lease of a claim that nobody works under, so that the next sweep, or the next writer, settles its turn."""
+        with contextlib.suppress(LedgerError):  # it runs out by itself
+            await self.store.claims.renew(self.holder, [(session, fence)], 0)
+
     def begin(
         self,
         facts: Facts,
@@ -165,11 +178,11 @@ class Desk:
                 del self.running[running.facts.key]
 
     async def _give_up(self, running: Running) -> None:
-        """Logs what was said and lets the claim run out at once, so that the next sweep, or the next writer, settles the turn."""
+        """Logs what was said and lets the claim go."""
         running.lost = True
-        with contextlib.suppress(LedgerError):  # the claim runs out by itself
+        with contextlib.suppress(LedgerError):
             await self.streams.flush()
-            await self.store.claims.renew(self.holder, [(running.facts.key.session, running.fence)], 0)
+        await self._let_go(running.facts.key.session, running.fence)
 
 
 def remembered_turn(key: IdempotencyKey | None, session: UUID, turn: int, after: int = 0) -> IdempotencyWrite | None:

@@ -8,22 +8,18 @@ from typing import Literal
 from uuid import UUID
 
 from app.config.limits import ACCEPT_TRIES_MAX, RECOVERIES_PER_SWEEP_MAX, STOP_WAIT_SECONDS_MAX
-from app.entries import lossless
-from app.entries.answer import AnswerFold
-from app.entries.deltas import from_event
 from app.entries.errors import ClaimExpired, FenceLost, HeadMismatch, PendingAction, SessionBusy
-from app.entries.ids import CALL, parse_id
-from app.entries.messages import Entry, NewEntry, Status
-from app.entries.trace import CutReason, ModelCallFinished, StopReason, StopRequested
+from app.entries.messages import Entry, NewEntry
+from app.entries.trace import CutReason, StopReason, StopRequested
 from app.services.consequences import Consequences, committed_events, follow
 from app.services.running import decode_options, policy_of
 from app.services.streams import Event, TurnKey, encode_events
 from app.services.turns.desk import Desk
 from app.services.turns.loop import error_json, rested, usage_of
+from app.services.turns.mending import Mended, read_log
 from app.services.write import Draft
 from app.storage.rows import SessionRow, TurnRow
-from app.storage.types import EVENT_IDS_PER_CLAIM, Append, CallWrite, EventRow, SessionPatch, TurnWrite
-from app.turn.moves import Mend
+from app.storage.types import EVENT_IDS_PER_CLAIM, Append, EventRow, SessionPatch, TurnWrite
 
 SETTLED = frozenset({"completed", "failed", "cancelled", "interrupted"})
 
@@ -37,27 +33,6 @@ class Room:
 
 
 REFUSING = Room()
-
-
-@dataclass(slots=True)
-class Mended:
-    """What the delta log still holds of a call that never finished."""
-
-    call_id: str | None = None
-    fold: AnswerFold | None = None
-    write: CallWrite | None = None
-
-    def drafts(self, move: Mend, turn: int) -> list[Draft]:
-        """The partial answer, where anything was said, and the call's end."""
-        fold = self.fold if self.fold is not None and self.call_id == move.call_id else AnswerFold()
-        answer = fold.answer(Status(move.status), None, move.call_id)
-        status = move.status if answer.parts else "abandoned" if move.status == "interrupted" else move.status
-        finished = ModelCallFinished(move.call_id, status, error=move.error)
-        uuid = parse_id(CALL, move.call_id)
-        if uuid is not None:
-            self.write = CallWrite(uuid, turn=turn, status=status, answer_offset=0 if answer.parts else None)
-        end = Draft(finished.kind, finished.encode(), turn)
-        return [Draft("assistant_message", answer, turn), end] if answer.parts else [end]
 
 
 class Endings:
@@ -148,7 +123,7 @@ class Endings:
             if current is None or current.running_turn != turn or current.fence != fence:
                 return current is None or current.running_turn is None
             row = await desk.views.turn_by_number(tenant, session, turn)
-            mended = await self._logged(TurnKey(tenant, session, turn))
+            mended = await read_log(desk.streams, TurnKey(tenant, session, turn))
             try:
                 await self._end(tenant, current, row, [], Append(takeover_fence=fence, release=True), "lease_lost", mended)
                 return True
@@ -181,7 +156,7 @@ class Endings:
             head_seq=session.head_seq,
             input_seq=row.input_seq,
             cut=cut,
-            mend=lambda move: mended.drafts(move, row.number),
+            mend=lambda move: mended.drafts(move, row.number, entries),
         )
         events = await self._events(tenant, session, row, found)
         await desk.writer.append(
@@ -209,18 +184,6 @@ class Endings:
         """The id behind everything that a client can have seen of a turn that nobody holds."""
         bounds = await self._desk.store.deltas.bounds(tenant, session, row.number)
         return max(row.claims * EVENT_IDS_PER_CLAIM, 0 if bounds is None else bounds[1])
-
-    async def _logged(self, key: TurnKey) -> Mended:
-        """What was said under the turn's last call, as far as the log holds it."""
-        mended, cursor = Mended(), 0
-        while events := await self._desk.streams.logged(key, cursor):
-            cursor = events[-1].id
-            for event in events:
-                if event.name == "call.started":
-                    mended = Mended(lossless.read(event.data)["call_id"], AnswerFold())
-                elif mended.fold is not None and event.data and (delta := from_event(event.name, lossless.read(event.data))) is not None:
-                    mended.fold.add(delta)
-        return mended
 
 
 def _settled(row: TurnRow, found: Consequences, entries: Sequence[Entry]) -> TurnWrite:

@@ -112,7 +112,7 @@ class Results:
             events=(EventRow(events[-1].id, encode_events(events)),),
         )
         stored, blobs = await desk.writer.prepare(drafts)
-        appended = await desk.writer.ledger.append(tenant, session.session_id, replace(append, entries=stored, blobs=blobs))
+        appended = await desk.claim(tenant, session, replace(append, entries=stored, blobs=blobs))
         if not appended.replayed:
             desk.begin(facts, agent, appended, stored, drafts, events, before=entries)
         cancels = options.cancels and not appended.replayed

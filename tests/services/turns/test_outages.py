@@ -13,7 +13,7 @@ from app.entries.trace import StopRequested
 from app.storage.rows import DeltaWrite
 from app.storage.types import Append, Appended
 from tests.services.turns.faulty import LONG_LEASE_SECONDS, Outage, Real, around_appends, inside, kinds
-from tests.services.turns.test_tools import TOOLS
+from tests.services.turns.test_tools import CALL, DONE, TOOLS
 from tests.services.world import Frame, World, said, text
 
 SLOW: dict[str, Any] = {"text": "some words " * 30, "chunk_chars": 11, "delay_ms": 20}
@@ -94,6 +94,9 @@ async def test_a_flush_whose_answer_is_lost_doubles_nothing_also_in_recovery(set
         assert len(kept) > 11
         assert SLOW["text"].startswith(kept)
         assert said(await whole(world, session, turn["id"])) == kept
+        call = (await world.call("GET", f"/sessions/{session}/calls/{view['calls'][0]}", 200)).json()
+        assert (call["status"], [(one["n"], one["status"]) for one in call["attempts"]]) == ("interrupted", [(1, "abandoned")])
+        assert (await world.raw(session))[1]["body"]["model"] == "scripted"
 
 
 @pytest.mark.req("S0-40", "X-01")
@@ -115,6 +118,34 @@ async def test_an_outage_of_the_database_loses_nothing(settings: Settings, scrip
         found = await whole(world, session, live[0].data["turn_id"])
         assert said(found) == script["text"]
         assert text((await world.raw(session))[1]) == script["text"]
+
+
+@pytest.mark.req("X-01")
+@pytest.mark.parametrize("what", ["turn", "results"])
+async def test_a_turn_whose_acceptance_nobody_heard_of_holds_its_session_for_a_moment_only(settings: Settings, what: str) -> None:
+    async with inside(replace(settings, lease_seconds=LONG_LEASE_SECONDS)) as here:
+        world, lost = here.world, False
+
+        async def unheard(append: Append, real: Real) -> Appended:
+            nonlocal lost
+            done = await real()
+            if append.claim is not None and not lost:
+                lost = True
+                raise Unavailable("lost")
+            return done
+
+        session = await world.session(await world.agent([CALL if what == "results" else DONE, DONE], tools=TOOLS))
+        if what == "results":
+            turn = (await world.turn(session))["id"]
+            around_appends(here.store.ledger, unheard)
+            await world.results(session, turn, [{"tool_call_id": "c1", "content": "42"}], 503)
+        else:
+            around_appends(here.store.ledger, unheard)
+            await world.turn(session, "first", expect=503)
+        assert lost
+        assert (await world.turn(session, "second"))["status"] == "completed"
+        statuses = [turn["status"] for turn in (await world.call("GET", f"/sessions/{session}/turns", 200)).json()["data"]]
+        assert statuses == ["interrupted", "completed"]
 
 
 @pytest.mark.req("X-06", "S0-40")
