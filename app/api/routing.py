@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api import headers, problems
-from app.api.answers import problem_answer
+from app.api.answers import problem_answer, text_answer
 from app.api.bodies import check_media_type, read_bytes, read_json
 from app.api.problems import Problem
 from app.api.queries import read_query
@@ -100,6 +100,12 @@ class Operation:
     errors: Sequence[int] = ()
     conditional: bool = False
     negotiates: bool = False
+
+
+async def answered_once(exchange: Exchange, make: Callable[[], Awaitable[str]], status: int = 200) -> Response:
+    """The answer of a POST that no append stands behind, from its JSON text; under a known key, the first one again."""
+    text, replayed = await exchange.services.replays.once(exchange.tenant, exchange.key, make)
+    return text_answer(text, status, {"idempotent-replayed": "true"} if replayed else {})
 
 
 def instance_of(request: Request) -> str:

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 
 from starlette.responses import Response
 
-from app.api.answers import etagged, json_answer, listed, text_answer, unchanged
+from app.api.answers import etagged, json_answer, listed, unchanged
 from app.api.documented import PAGE, ok, plain
 from app.api.headers import not_modified
 from app.api.problems import Problem
-from app.api.routing import Exchange, Operation
+from app.api.routing import Exchange, Operation, answered_once
 from app.api.schemas.basics import SEQ, Schema, column, integer, one_of
 from app.api.schemas.model_input import VALIDATE, WHAT_IF
 from app.config.limits import LIST_LIMIT_DEFAULT
@@ -53,7 +53,7 @@ async def post_model_input(exchange: Exchange) -> Response:
     async def make() -> str:
         return lossless.dumps(await exchange.services.inputs.model_input(exchange.tenant, session_id, _query(exchange), what_if))
 
-    return await _once(exchange, make)
+    return await answered_once(exchange, make)
 
 
 async def get_source_map(exchange: Exchange) -> Response:
@@ -84,13 +84,7 @@ async def validate_body(exchange: Exchange) -> Response:
     async def make() -> str:
         return lossless.dumps(exchange.services.inputs.validate(dialect, exchange.body))
 
-    return await _once(exchange, make)
-
-
-async def _once(exchange: Exchange, make: Make) -> Response:
-    """The answer of a POST that writes nothing; under a known key, the first one again."""
-    text, replayed = await exchange.services.replays.once(exchange.tenant, exchange.key, make)
-    return text_answer(text, headers={"idempotent-replayed": "true"} if replayed else {})
+    return await answered_once(exchange, make)
 
 
 READ, TAG = "model-input:read", "model input"

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Iterator
 
 from starlette.responses import Response
 
-from app.api.answers import JSON, NDJSON, text_answer
+from app.api.answers import JSON, NDJSON
 from app.api.documented import ok
-from app.api.routing import Answer, ASGIAnswer, Exchange, Operation
+from app.api.routing import Answer, ASGIAnswer, Exchange, Operation, answered_once
 from app.api.schemas.basics import BOOL, column, one_of
 from app.api.streaming import Streamed
 from app.entries import lossless
@@ -35,8 +35,7 @@ async def post_import(exchange: Exchange) -> Response:
         )
         return lossless.dumps(report)
 
-    text, replayed = await exchange.services.replays.once(exchange.tenant, exchange.key, make)
-    return text_answer(text, 201, {"idempotent-replayed": "true"} if replayed else {})
+    return await answered_once(exchange, make, 201)
 
 
 def _pieces(body: bytes) -> Iterator[bytes]:

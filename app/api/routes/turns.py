@@ -9,11 +9,12 @@ from starlette.responses import Response
 from app.api.answers import JSON, SSE, json_answer, listed
 from app.api.documented import ok, plain, turn_or_events
 from app.api.headers import last_event_id, negotiate
-from app.api.routing import Answer, ASGIAnswer, Exchange, Operation
+from app.api.routing import Answer, ASGIAnswer, Exchange, Operation, answered_once
 from app.api.schemas.basics import LIMIT, SEQ, integer, ref
 from app.api.schemas.turns import AGAIN, NOTHING, POST_TURN, TOOL_RESULTS
 from app.api.streaming import HEARTBEAT, OPENING, SSE_HEADERS, Streamed, gone
 from app.config.limits import LIST_LIMIT_DEFAULT
+from app.entries import lossless
 from app.entries.errors import Fault, Invalid
 from app.formats.framing.sse import frame
 from app.services.entries import attributes_text
@@ -171,14 +172,18 @@ async def get_turn(exchange: Exchange) -> Response:
 
 
 async def cancel_turn(exchange: Exchange) -> Response:
-    view = await exchange.services.turns.cancel(exchange.tenant, exchange.path("session_id"), exchange.path("turn_id"))
-    return json_answer(view)
+    async def make() -> str:
+        return lossless.dumps(await exchange.services.turns.cancel(exchange.tenant, exchange.path("session_id"), exchange.path("turn_id")))
+
+    return await answered_once(exchange, make)
 
 
 async def stop_session(exchange: Exchange) -> Response:
-    session_id = exchange.path("session_id")
-    view = await exchange.services.turns.stop(exchange.tenant, session_id)
-    return json_answer({"object": "stop", "session_id": session_id, "turn": view})
+    async def make() -> str:
+        session_id = exchange.path("session_id")
+        return lossless.dumps({"object": "stop", "session_id": session_id, "turn": await exchange.services.turns.stop(exchange.tenant, session_id)})
+
+    return await answered_once(exchange, make)
 
 
 READ, WRITE, TAG = "sessions:read", "sessions:write", "turns"
@@ -248,7 +253,7 @@ OPERATIONS = (
         TAG,
         "End a turn; the partial answer is kept and marked.",
         cancel_turn,
-        {200: ok("Turn", "The turn.")},
+        {200: ok("Turn", "The turn.", ("Idempotent-Replayed",))},
         WRITE,
         body=NOTHING,
         body_needed=False,
@@ -261,7 +266,7 @@ OPERATIONS = (
         TAG,
         "End whatever runs or waits in the session.",
         stop_session,
-        {200: ok("Stopped", "The turn that was ended, or null.")},
+        {200: ok("Stopped", "The turn that was ended, or null.", ("Idempotent-Replayed",))},
         WRITE,
         body=NOTHING,
         body_needed=False,

@@ -59,3 +59,12 @@ async def test_a_retry_under_a_key_is_one_turn(world: World) -> None:
     first, second = [(await world.call("POST", path, 200, json={}, headers={**KEY, "accept": "application/json"})).json() for _ in range(2)]
     assert first["id"] == second["id"]
     assert len((await world.call("GET", f"/sessions/{session}/turns", 200)).json()["data"]) == 2
+
+
+@pytest.mark.parametrize("verb", ["cancel", "stop"])
+async def test_a_cancel_and_a_stop_under_a_key_are_answered_as_they_were(world: World, verb: str) -> None:
+    session, turn_id = await waiting(world, [CALL, DONE])
+    path = f"/sessions/{session}/turns/{turn_id}/cancel" if verb == "cancel" else f"/sessions/{session}/stop"
+    first, second = [await world.call("POST", path, 200, json={}, headers=KEY) for _ in range(2)]
+    assert first.content == second.content
+    assert ("idempotent-replayed" in first.headers, "idempotent-replayed" in second.headers) == (False, True)
