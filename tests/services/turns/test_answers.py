@@ -2,13 +2,11 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from app.config.settings import Settings
-from app.services.turns import endings
 from app.storage.store import Store
 from app.storage.types import Append, Appended
 from tests.api.conftest import on_socket
@@ -123,21 +121,6 @@ async def test_a_stream_whose_beginning_was_purged_is_gone_rather_than_cut(setti
         assert (await world.call("GET", f"/sessions/{session}/turns/{turn}/events", 410)).json()["code"] == "resume-gap"
         rest = await world.events(session, turn, after=1_000_000)
         assert rest[-1].event == "turn.completed"
-
-
-async def test_the_clock_of_the_process_decides_nothing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Ahead(datetime):
-        @classmethod
-        def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]  # a clock that goes wrong
-            return datetime.now(UTC) + timedelta(hours=1)
-
-    monkeypatch.setattr(endings, "datetime", Ahead, raising=False)
-    slow = {"text": "slow words " * 20, "chunk_chars": 11, "delay_ms": 30}
-    async with inside(settings) as here, inside(settings) as other:
-        session = await here.world.session(script=[slow, DONE])
-        turn = await here.world.turn(session, expect=202, background=True)
-        assert (await other.world.turn(session, expect=409))["code"] == "session-busy"
-        assert (await here.world.until(session, turn["id"], "completed", "interrupted"))["status"] == "completed"
 
 
 @pytest.mark.req("X-06")
