@@ -217,3 +217,12 @@ FOLLOW_POLL_MS_MAX: Final = 1_000
 
 DISK_FREE_BYTES_MIN: Final = 256 * 2**20
 """Free bytes below which `/readyz` says that the disk is full."""
+
+LINES_PAGE_ENTRIES: Final = 1_000
+"""Entries that one statement of a long reading spells as lines."""
+
+LINES_RUN_ENTRIES: Final = 200
+"""Of them, those that come as one text, and that are read again where one of them names a blob."""
+
+LINES_PAGE_BYTES: Final = 2**20
+"""A page of lines ends with the run that passes this."""

@@ -1,12 +1,13 @@
 """What happened: the ledger as entries, in pages, as a stream of lines, and live. Stored text is joined, not parsed and spelled again."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 from uuid import UUID
 
-from app.config.limits import BLOBS_LOADED_MAX, FOLLOW_POLL_MS_MAX, POLL_MS, RAW_PAGE_ENTRIES, RESPONSE_BYTES_MAX
+from app.config.limits import BLOBS_LOADED_MAX, FOLLOW_POLL_MS_MAX, LINES_PAGE_ENTRIES, POLL_MS, RAW_PAGE_ENTRIES, RESPONSE_BYTES_MAX
 from app.entries.errors import NotFound
 from app.entries.ids import SESSION, is_blob_digest, parse_id
 from app.entries.kinds import KINDS, Family
@@ -93,25 +94,38 @@ class Transcripts:
     async def lines(self, row: SessionRow, query: RawQuery, limit: int | None = None) -> AsyncIterator[bytes]:
         """All entries as of the row's head as NDJSON, piece by piece, in memory that does not grow with the session.
 
-        The database spells them, but for pages that hold a text in a blob, which is put back here, and for those in falling order.
+        The database spells them, but for runs of entries that name a blob, since a text may have to be put back, and for those in falling order.
         """
         chosen = await self._filter(row, query)
-        left = limit
-        while chosen is not None and (left is None or left > 0):
-            size = RAW_PAGE_ENTRIES if left is None else min(left, RAW_PAGE_ENTRIES)
-            joined = None if chosen.descending else await self._store.ledger.lines(row.tenant, row.session_id, chosen, size)
-            if joined is not None and not (joined.has_blobs and query.inline):
-                read, last = joined.entries, joined.last_seq
-                if joined.text:
-                    yield joined.text.encode()
-            else:
-                entries = await self._store.ledger.entries(row.tenant, row.session_id, chosen, size)
-                read, last = len(entries), entries[-1].seq if entries else 0
-                for part in _bounded(entries):
-                    texts = await self.rendered(row.tenant, row.session_id, part, inline=query.inline)
-                    yield ("\n".join(texts) + "\n").encode()
-            left = None if left is None else left - read
-            chosen = chosen.behind(last) if read == size else None
+        if chosen is None:
+            return
+        ledger, left = self._store.ledger, sys.maxsize if limit is None else limit
+        if chosen.descending:
+            async for entries in ledger.pages(row.tenant, row.session_id, chosen, RAW_PAGE_ENTRIES):
+                async for piece in self._spelled(row, entries[:left], query.inline):
+                    yield piece
+                left -= len(entries)
+                if left <= 0:
+                    break
+            return
+        while left > 0 and (runs := await ledger.lines(row.tenant, row.session_id, chosen, min(left, LINES_PAGE_ENTRIES))):
+            for run in runs:
+                if run.has_blobs and query.inline:
+                    entries = await ledger.entries(row.tenant, row.session_id, replace(chosen, at_seq=run.last_seq), run.entries)
+                    async for piece in self._spelled(row, entries, inline=True):
+                        yield piece
+                else:
+                    yield run.text.encode()
+                chosen = chosen.behind(run.last_seq)
+                left -= run.entries
+            if chosen.after_seq == chosen.at_seq:
+                return
+
+    async def _spelled(self, row: SessionRow, entries: Sequence[Entry], inline: bool) -> AsyncIterator[bytes]:
+        """Lines that are spelled here, in pieces whose blobs may be in memory together."""
+        for part in _bounded(entries):
+            texts = await self.rendered(row.tenant, row.session_id, part, inline=inline)
+            yield ("\n".join(texts) + "\n").encode()
 
     async def follow(self, row: SessionRow, query: RawQuery) -> AsyncIterator[tuple[int, str] | None]:
         """Entries from `after_seq` on as (seq, JSON), and those to come; None stands for silence. Ends when the service stops.

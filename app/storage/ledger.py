@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from app.config.limits import LIST_LIMIT_MAX, WINDOW_MESSAGES_MAX, WINDOW_PAGE_ENTRIES
+from app.config.limits import LINES_PAGE_BYTES, LINES_RUN_ENTRIES, LIST_LIMIT_MAX, WINDOW_MESSAGES_MAX, WINDOW_PAGE_ENTRIES
 from app.entries.errors import Conflict
 from app.entries.kinds import SETTINGS_KINDS
 from app.entries.line import Line, decode_line
@@ -21,7 +21,7 @@ PROBLEMS_MAX = 100
 
 _WINDOW = "SELECT * FROM ledger.window_v1($1, $2, $3, $4, $5, $6)"
 _ENTRIES = "SELECT * FROM ledger.entries_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-_LINES = "SELECT * FROM ledger.entry_lines_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+_LINES = "SELECT * FROM ledger.entry_lines_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
 _LINE = "SELECT ledger.line_v1($1, $2, $3)"
 _VERIFY = "SELECT * FROM ledger.verify_v1($1, $2, $3, $4, $5, $6, $7)"
 
@@ -76,13 +76,13 @@ class Ledger:
         rows = await self._pool.fetch(_ENTRIES, tenant, session, *_bounds(chosen), chosen.descending, limit)
         return [decode.entry(row) for row in rows]
 
-    async def lines(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> Lines:
-        """At most `limit` entries that fit, oldest first whatever the filter's order, as the lines of JSON that the contract spells."""
-        rows = await self._pool.fetch(_LINES, tenant, session, *_bounds(chosen), limit)
-        if not rows:
-            return Lines(chosen.after_seq, 0, False, "")
-        text = rows[0]["lines"] if len(rows) == 1 else "".join([row["lines"] for row in rows])
-        return Lines(rows[-1]["last_seq"], sum(row["entries"] for row in rows), any(row["has_blobs"] for row in rows), text)
+    async def lines(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> list[Lines]:
+        """The first entries that fit, oldest first whatever the filter's order, as the lines of JSON that the contract spells.
+
+        At most `limit` of them, in runs of `LINES_RUN_ENTRIES` that end early where they are large; none at all only at the end.
+        """
+        rows = await self._pool.fetch(_LINES, tenant, session, *_bounds(chosen), limit, LINES_RUN_ENTRIES, LINES_PAGE_BYTES)
+        return [Lines(*row) for row in rows]
 
     async def pages(self, tenant: UUID, session: UUID, chosen: EntryFilter, page: int = WINDOW_PAGE_ENTRIES) -> AsyncIterator[list[Entry]]:
         """All entries that fit, `page` at a time and no more in memory; no connection is held between two pages.

@@ -238,7 +238,7 @@ class EntryFilter:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Entries as NDJSON: each line ends in a line break. `last_seq` is where to go on after.
+    """A run of entries as NDJSON: each line ends in a line break. `last_seq` is where to go on after.
 
     `has_blobs`: at least one of them names a blob, which stands as a reference here.
     """

@@ -141,6 +141,21 @@ async def test_both_walks_give_every_entry_once(client: httpx.AsyncClient) -> No
     assert texts(await raw(client, session, at_seq=3)) == ["0", "1"]
 
 
+@pytest.mark.req("S1-11")
+async def test_lines_say_what_pages_say(client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever spells them: runs without a blob in the database, runs with one and those in falling order in the service."""
+    monkeypatch.setattr("app.storage.ledger.LINES_RUN_ENTRIES", 3)
+    monkeypatch.setattr("app.services.transcripts.LINES_PAGE_ENTRIES", 7)
+    session = await open_session(client)
+    said = [message(text) for text in ("a", "b", "c", "d", "e" * 50_000, "f", "g", "h", "i", "é\n\u2028", "k" * 40_000, "l")]
+    await post(client, session, *said)
+    for query in ({}, {"view": "ledger"}, {"view": "ledger", "blobs": "ref"}, {"order": "desc"}, {"after_seq": 3, "before_seq": 9}, {"limit": 4}):
+        answer = await client.get(f"/sessions/{session}/raw", params=query, headers={"Accept": "application/x-ndjson"})
+        lines = answer.text.split("\n")
+        assert lines.pop() == ""
+        assert [json.loads(line) for line in lines] == await raw(client, session, **query), query
+
+
 async def test_raw_is_asked_for_again_by_its_head(client: httpx.AsyncClient) -> None:
     session = await open_session(client)
     first = await client.get(f"/sessions/{session}/raw")

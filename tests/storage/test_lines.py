@@ -7,6 +7,7 @@ import pytest
 from app.entries.line import PLAIN, rewound
 from app.entries.messages import Entry, NewEntry
 from app.entries.wire import entry_json
+from app.storage import ledger
 from app.storage.rows import EntryFilter
 from app.storage.types import Append
 from tests.database.copies import connect
@@ -32,12 +33,12 @@ async def test_each_field_is_spelled_alike(store, tenant):
     await store.ledger.append(tenant, session, Append(entries=tuple(odd)))
     chosen = EntryFilter()
     expected = [entry_json(entry) for entry in await store.ledger.entries(tenant, session, chosen, 1000)]
-    found = await store.ledger.lines(tenant, session, chosen, 1000)
+    (found,) = await store.ledger.lines(tenant, session, chosen, 1000)
     assert found.text == "".join(line + "\n" for line in expected)
     assert (found.entries, found.last_seq, found.has_blobs) == (len(odd), len(odd), True)
 
 
-async def test_the_filter_and_the_line_choose_the_same_entries(store, tenant):
+async def test_the_filter_and_the_line_choose_the_same_entries(store, tenant, monkeypatch):
     session = await opened(store, tenant, entries=6)
     line = rewound(rewound(PLAIN, 2, 7), 7, 9)
     mark = NewEntry("rewound", "{}", line=line.encode())
@@ -53,10 +54,25 @@ async def test_the_filter_and_the_line_choose_the_same_entries(store, tenant):
     ):
         for limit in (1, 2, 3, 1000):
             entries = await store.ledger.entries(tenant, session, chosen, limit)
-            found = await store.ledger.lines(tenant, session, chosen, limit)
-            assert found.text == "".join(entry_json(entry) + "\n" for entry in entries)
-            assert (found.entries, found.last_seq) == (len(entries), entries[-1].seq if entries else chosen.after_seq)
-            assert not found.has_blobs
+            for run in (1, 2, 200):
+                monkeypatch.setattr(ledger, "LINES_RUN_ENTRIES", run)
+                runs = await store.ledger.lines(tenant, session, chosen, limit)
+                assert "".join(one.text for one in runs) == "".join(entry_json(entry) + "\n" for entry in entries)
+                assert sum(one.entries for one in runs) == len(entries)
+                assert not any(one.has_blobs or one.entries > run for one in runs)
+                assert [one.last_seq for one in runs[-1:]] == [entry.seq for entry in entries[-1:]]
+
+
+async def test_large_entries_end_a_page_early_and_none_is_left_out(store, tenant, monkeypatch):
+    monkeypatch.setattr(ledger, "LINES_RUN_ENTRIES", 2)
+    monkeypatch.setattr(ledger, "LINES_PAGE_BYTES", 3_000)
+    session = await opened(store, tenant)
+    await store.ledger.append(tenant, session, Append(entries=tuple(said("x" * 1_000) for _ in range(9))))
+    chosen, seen = EntryFilter(), []
+    while runs := await store.ledger.lines(tenant, session, chosen, 1000):
+        seen.append([run.entries for run in runs])
+        chosen = chosen.behind(runs[-1].last_seq)
+    assert seen == [[2, 2], [2, 2], [1]]
 
 
 async def test_a_row_begins_with_the_fields_of_an_entry(store, tenant, migrate_url):
