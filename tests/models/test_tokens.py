@@ -90,3 +90,14 @@ def test_the_estimator_of_a_model_is_its_own_or_a_stand_in_that_says_so(model: s
 def test_an_unknown_estimator_is_refused():
     with pytest.raises(ValueError, match="no estimator"):
         Counter("p50k_future")
+
+
+def test_a_text_that_comes_again_is_counted_once(monkeypatch):
+    counter, seen = Counter(), []
+    plain = counter._encode
+    monkeypatch.setattr(counter, "_encode", lambda text: seen.append(text) or plain(text))
+    assert [counter.repeated("You are a nurse.") for _ in range(3)] == [counter.count("You are a nurse.")] * 3
+    assert seen == ["You are a nurse."] * 2, "once remembered, and once counted plainly"
+    long = "word " * PIECE_CHARS_MAX
+    assert counter.repeated(long) == counter.count(long)
+    assert counter._remembered.cache_info().currsize == 1
