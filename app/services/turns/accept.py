@@ -21,7 +21,7 @@ from app.services.turns.desk import Accepted, Desk, remembered_turn
 from app.services.turns.endings import REFUSING, Endings, Room
 from app.services.turns.inputs import Again, Flags, IdempotencyKey, Said, TurnInput, read_parts
 from app.services.write import THIS_TURN, Draft, spoken
-from app.storage.rows import SessionRow, TurnRow
+from app.storage.rows import EntryFilter, SessionRow, TurnRow
 from app.storage.types import NEW_TURN, Append, Claim, EventRow, SessionPatch, TurnWrite
 
 
@@ -169,9 +169,16 @@ class Acceptance:
         if opening.follows == "start":
             return 0, rewound(session.line, 0, next_seq)
         row = await self._desk.views.turn(tenant, session.session_id, opening.follows)
-        if row.number == session.last_turn or row.last_seq is None:
+        if row.last_seq is None or (row.number == session.last_turn and not await self._goes_on(tenant, session, row.last_seq)):
             return row.number, None
         return row.number, rewound(await ledger.line_at(tenant, session.session_id, row.last_seq), row.last_seq, next_seq)
+
+    async def _goes_on(self, tenant: UUID, session: SessionRow, seq: int) -> bool:
+        """Whether the line has messages behind that seq: such as a client appended after the last turn."""
+        if session.head_seq == seq:
+            return False
+        behind = EntryFilter(line=session.line, families=("m",), after_seq=seq)
+        return bool(await self._desk.writer.ledger.entries(tenant, session.session_id, behind, 1))
 
 
 def _settings(session: SessionRow, adoption: AgentAdopted | None, line: Line | None, follows: int) -> tuple[list[Draft], SessionPatch]:

@@ -114,3 +114,20 @@ async def test_a_session_follows_its_agent_and_keeps_a_switched_model(world: Wor
     calls = (await world.call("GET", f"/sessions/{session}/calls", 200)).json()["data"]
     first = (await world.call("GET", f"/sessions/{session}/calls/{calls[0]['id']}/model-input", 200)).json()
     assert (first["verified"], first["body"]["messages"][0]["content"]) == (True, "First.")
+
+
+async def test_a_turn_that_names_the_last_one_leaves_out_what_was_appended_since(world: World) -> None:
+    session = await world.session(script=[{"text": "One."}, {"text": "Two."}, {"text": "Three."}])
+    first = await world.turn(session, "first")
+    said = {"kind": "user_message", "parts": [{"type": "text", "text": "aside"}]}
+    await world.call("POST", f"/sessions/{session}/entries", 201, json={"entries": [said]})
+    await world.turn(session, "kept")
+    assert [text(entry) for entry in await world.raw(session)] == ["first", "One.", "aside", "kept", "Two."]
+    other = await world.session(script=[{"text": "One."}, {"text": "Two."}])
+    first = await world.turn(other, "first")
+    await world.call("POST", f"/sessions/{other}/entries", 201, json={"entries": [said]})
+    turn = await world.turn(other, "edited", follows=first["id"])
+    assert turn["follows"] == first["id"]
+    assert [text(entry) for entry in await world.raw(other)] == ["first", "One.", "edited", "Two."]
+    turn = await world.turn(other, "plain", follows=turn["id"])
+    assert len(await world.ledger(other, kinds="rewound")) == 1
