@@ -29,6 +29,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *operations.OPERATIONS,
 )
 
+_ASKED_MOST = ("post_entries", "post_turn")
+
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
@@ -53,8 +55,11 @@ def build_api(services: Services | None, settings: Settings, lifespan: Lifespan 
 
 
 def _by_path() -> list[Operation]:
-    """Fixed paths before those with parameters, so that no name hides a route."""
-    return sorted(OPERATIONS, key=lambda one: one.path.count("{"))
+    """Fixed paths before those with parameters, so that no name hides a route; but those that are asked most of all first.
+
+    The router tries one after the other, at 1.5 µs each.
+    """
+    return sorted(OPERATIONS, key=lambda one: (one.name not in _ASKED_MOST, one.path.count("{")))
 
 
 async def _refused(request: Request, error: Exception) -> Response:
