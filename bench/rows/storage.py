@@ -253,5 +253,6 @@ async def _page(database: Database, bare: BareTable, scale: Scale) -> Row:
         "≤ 1.5 × asyncpg's text read",
         f"{reached:.2f} × ({median(figures['ours']):.0f} of {median(figures['bare']):.0f} ms)",
         reached <= 1.5,
-        "an entry has twelve fields beside its text, which the server spells (three quarters of the time), and a page a round trip; the bare read has one of each",
+        "an entry has twelve fields beside its text, which the server spells (three quarters of the time), and a page a round trip; "
+        "the bare read has one of each",
     )
