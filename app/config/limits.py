@@ -23,9 +23,6 @@ METADATA_BYTES_MAX: Final = 16 * 2**10
 JSON_DEPTH_MAX: Final = 64
 """Nesting of a JSON body."""
 
-NUMBER_CHARS_MAX: Final = 4_300
-"""Digits of one JSON number; longer ones would take quadratic time to read."""
-
 SCHEMA_BYTES_MAX: Final = 64 * 2**10
 """One JSON Schema that a client sends (tool parameters, state schema); references in it are local."""
 
@@ -71,23 +68,14 @@ TOOLS_MAX: Final = 512
 PARTS_PER_MESSAGE_MAX: Final = 1_024
 """Parts of one message."""
 
-EPHEMERAL_MESSAGES_MAX: Final = 64
-"""Ephemeral messages of one turn."""
-
 STEPS_PER_TURN_MAX: Final = 100
 """Model calls of one turn, whatever the agent's document asks for."""
-
-STEPS_PER_TURN_DEFAULT: Final = 20
-"""Model calls of one turn when the agent's document does not say."""
 
 MOVES_PER_TURN_MAX: Final = 10_000
 """Moves of one turn: the loop stops there even if its rules were wrong."""
 
 TOOL_CALLS_PER_ANSWER_MAX: Final = 128
 """Tool calls in one answer of a model."""
-
-TOOL_ARGUMENTS_BYTES_MAX: Final = 1 * 2**20
-"""The arguments of one tool call."""
 
 SSE_EVENT_BYTES_MAX: Final = 8 * 2**20
 """One event of an upstream's stream."""
@@ -122,17 +110,8 @@ SCRIPT_STEPS_MAX: Final = 1_000
 SCRIPT_DELAY_MS_MAX: Final = 60_000
 """Delay between two pieces of a scripted answer."""
 
-SUBSCRIBERS_PER_TURN_MAX: Final = 256
-"""Clients that follow one turn on one replica."""
-
-STREAM_BUFFER_BYTES_MAX: Final = 1 * 2**20
-"""What waits for one client that reads slowly; beyond it the client is cut off and may resume."""
-
 FLUSH_ROWS_MAX: Final = 2_000
 """Delta rows written by one statement."""
-
-FLUSH_QUEUE_ROWS_MAX: Final = 100_000
-"""Delta rows that may wait in memory; beyond it reading from upstreams pauses."""
 
 POLL_MS: Final = 250
 """Between two looks at the delta log when no notification comes."""
@@ -157,9 +136,6 @@ STATEMENT_SECONDS_MAX: Final = 30
 
 POOL_WAIT_SECONDS_MAX: Final = 10
 """Wait for a free database connection before the request is refused with 503."""
-
-DATABASE_START_SECONDS_MAX: Final = 60
-"""Wait for the embedded Postgres to accept connections, recovery included."""
 
 TOKENS_ON_LOOP_CHARS_MAX: Final = 16 * 2**10
 """Characters whose tokens are counted on the event loop; longer texts are counted beside it."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
-from app.config.limits import DELTA_READ_ROWS_MAX, POLL_MS, STREAM_MEMORY_BYTES_MAX
+from app.config.limits import DELTA_READ_ROWS_MAX, FLUSH_ROWS_MAX, POLL_MS, STREAM_MEMORY_BYTES_MAX
 from app.entries.errors import LedgerError, Unavailable
 from app.storage.deltas import Deltas
 from app.storage.rows import DeltaCursor, DeltaWrite
@@ -171,6 +171,7 @@ class Streams:
         self.heartbeat_seconds = heartbeat_seconds
         self.poll_seconds = poll_ms / 1000
         self._running: dict[TurnKey, TurnStream] = {}
+        self._flushing = asyncio.Lock()
         self._polls: list[tuple[TurnKey, int, asyncio.Future[bool]]] = []
 
     def open(self, key: TurnKey, fence: int, last_id: int) -> TurnStream:
@@ -192,8 +193,14 @@ class Streams:
         return self._running.get(key)
 
     async def flush(self) -> None:
-        """One statement for everything that is not logged yet. What could not be written stays pending."""
-        taken = [(stream, stream.pending) for stream in self._running.values() if stream.pending]
+        """Few statements for everything that is not logged yet. What could not be written stays pending."""
+        async with self._flushing:  # of two at once the first to end would tell an append that both have
+            pending = [stream for stream in self._running.values() if stream.pending]
+            for first in range(0, len(pending), FLUSH_ROWS_MAX):
+                await self._flush(pending[first : first + FLUSH_ROWS_MAX])
+
+    async def _flush(self, streams: list[TurnStream]) -> None:
+        taken = [(stream, stream.pending) for stream in streams if stream.pending]
         if not taken:
             return
         rows = []

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from uuid import UUID
 
-from app.config.limits import PURGE_ROWS_MAX, RECOVERIES_PER_SWEEP_MAX
+from app.config.limits import CLAIMS_PER_RENEWAL_MAX, PURGE_ROWS_MAX, RECOVERIES_PER_SWEEP_MAX
 from app.entries.errors import LedgerError, Unavailable
 from app.services.running import Running
 from app.services.turns.desk import Desk
@@ -14,6 +14,8 @@ from app.services.turns.endings import Endings
 from app.storage.rows import Renewal
 
 log = logging.getLogger(__name__)
+
+Held = dict[tuple[UUID, int], Running]
 
 WATCH_SECONDS = 0.5
 PURGE_SECONDS = 60.0
@@ -47,21 +49,20 @@ class Keeper:
         return [asyncio.create_task(_forever(name, seconds, work), name=name) for name, seconds, work in rounds]
 
     async def renew(self) -> None:
-        """Renews all claims of the process in one statement; hears at the same time which are lost and which are asked to stop."""
-        held = self._held()
-        if held:
+        """Renews all claims of the process at once; hears at the same time which are lost and which are asked to stop."""
+        for held in self._held():
             self._hear(held, await self._desk.store.claims.renew(self._desk.holder, list(held), self._desk.lease_seconds))
 
     async def watch(self) -> None:
         """Hears requests to stop that came in on another replica."""
-        held = self._held()
-        if held:
+        for held in self._held():
             self._hear(held, await self._desk.store.claims.watch(self._desk.holder, list(held)))
 
-    def _held(self) -> dict[tuple[UUID, int], Running]:
-        return {(running.facts.key.session, running.fence): running for running in self._desk.running.values() if not running.lost}
+    def _held(self) -> list[Held]:
+        held = [((running.facts.key.session, running.fence), running) for running in self._desk.running.values() if not running.lost]
+        return [dict(held[first : first + CLAIMS_PER_RENEWAL_MAX]) for first in range(0, len(held), CLAIMS_PER_RENEWAL_MAX)]
 
-    def _hear(self, held: dict[tuple[UUID, int], Running], heard: Renewal) -> None:
+    def _hear(self, held: Held, heard: Renewal) -> None:
         for claim, running in held.items():
             if claim in heard.stopped:
                 running.stop.set()
@@ -94,11 +95,9 @@ class Keeper:
         for running in list(self._desk.running.values()):
             running.draining = True
             running.stop.set()
-        left = set(self._desk.tasks)
-        if left:
+        if left := set(self._desk.tasks):
             await asyncio.wait(left, timeout=DRAIN_COMMIT_SECONDS)
-        for task in self._desk.tasks:
-            task.cancel()
+        await stop_all(list(self._desk.tasks))
 
 
 async def _forever(name: str, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
