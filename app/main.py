@@ -1,7 +1,6 @@
 """The application: services made once in the lifespan, put behind the edge, drained and closed in order."""
 
 import asyncio
-import gc
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -45,9 +44,6 @@ from app.storage.store import HEAD_REVISION, Store, open_store
 from app.telemetry.logs import configure_logs
 from app.telemetry.metrics import make_metrics
 
-GC_ALLOCATIONS = 20_000
-"""Net allocations of objects between two looks of the youngest generation; a compile of a long window makes some tens of thousands."""
-
 
 def create_app(settings: Settings) -> FastAPI:
     """The application of one process. `app.state.drain()` lets running turns end; the lifespan opens and closes everything."""
@@ -64,7 +60,6 @@ def create_app(settings: Settings) -> FastAPI:
             await house.open()
             app.state.services = house.services
             app.state.drain = house.drain
-            _settle_memory()
             yield
             await house.drain()
         finally:
@@ -73,13 +68,6 @@ def create_app(settings: Settings) -> FastAPI:
             await store.close()
 
     return build_api(None, settings, lifespan)
-
-
-def _settle_memory() -> None:
-    """Takes what was loaded out of the collector's sight, and lets it look less often: its pauses are the slowest events of a stream."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(GC_ALLOCATIONS, 20, 50)
 
 
 class Readiness:

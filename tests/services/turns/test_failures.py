@@ -49,7 +49,7 @@ async def test_a_failed_call_fails_its_turn_with_a_code_and_leaves_the_session_u
     turn = await world.turn(session)
     assert (turn["status"], turn["error"]["code"]) == ("failed", code)
     entries = await world.raw(session)
-    assert [entry["kind"] for entry in entries][0] == "user_message"
+    assert entries[0]["kind"] == "user_message"
     partial = [text(entry) for entry in entries[1:] if entry["body"]["status"] == "failed"]
     assert partial == (["Half"] if "Half" in str(step) else [])
     assert (await world.turn(session, "again"))["status"] == "completed"

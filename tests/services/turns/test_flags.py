@@ -46,7 +46,7 @@ async def test_a_hidden_message_is_sent_and_not_shown(world: World) -> None:
     note = {"kind": "agent_message", "parts": [{"type": "text", "text": "Be brief."}], "hidden": True}
     await world.turn(session, "hello", extra_messages=[note])
     assert [text(entry) for entry in await world.raw(session)] == ["hello", "Ok."]
-    hidden = [entry for entry in await world.ledger(session, kinds="agent_message")]
+    hidden = await world.ledger(session, kinds="agent_message")
     assert [(text(one), one["hidden"]) for one in hidden] == [("Be brief.", True)]
     assert sent((await world.input(session))["body"]) == ["Be brief.", "hello"]
 
