@@ -1,16 +1,16 @@
 """Typed failures of the service's own rules. The edge maps each `code` to a status in one table (`api/problems.py`).
 
-    LedgerError
-    ├── Invalid              input that breaks the contract, with pointers; nothing was stored
-    ├── NotFound             unknown, of another tenant, or an id that does not parse
-    ├── SessionBusy          another turn runs; says which
-    ├── PendingAction        a turn waits for results; says which
-    ├── HeadMismatch         the writer expected another head
-    ├── KeyReused            an idempotency key came with another body
-    ├── FenceLost            this writer's claim was taken over
-    ├── ClaimExpired         a claim ran out and has to be settled first
-    ├── Conflict             any other clash with what is stored; `code` says which
-    └── Unavailable          the database or the service cannot take it now
+LedgerError
+├── Invalid              input that breaks the contract, with pointers; nothing was stored
+├── NotFound             unknown, of another tenant, or an id that does not parse
+├── SessionBusy          another turn runs; says which
+├── PendingAction        a turn waits for results; says which
+├── HeadMismatch         the writer expected another head
+├── KeyReused            an idempotency key came with another body
+├── FenceLost            this writer's claim was taken over
+├── ClaimExpired         a claim ran out and has to be settled first
+├── Conflict             any other clash with what is stored; `code` says which
+└── Unavailable          the database or the service cannot take it now
 """
 
 from dataclasses import dataclass

@@ -89,9 +89,7 @@ class ModelSwitched:
     def decode(cls, payload: str) -> Self:
         value = _read(payload)
         limits = value["limits"]
-        return cls(
-            value["upstream"], value["name"], value["params"], limits["context_window"], limits["max_output_tokens"], value["target_digest"]
-        )
+        return cls(value["upstream"], value["name"], value["params"], limits["context_window"], limits["max_output_tokens"], value["target_digest"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,10 +224,7 @@ class TurnSettled:
 TraceBody = ModelCallStarted | ModelCallFinished | ToolStarted | ToolRejected | StopRequested | Interruption | TurnSettled
 
 TRACE_BODIES: Mapping[str, type[TraceBody]] = MappingProxyType(
-    {
-        body.kind: body
-        for body in (ModelCallStarted, ModelCallFinished, ToolStarted, ToolRejected, StopRequested, Interruption, TurnSettled)
-    }
+    {body.kind: body for body in (ModelCallStarted, ModelCallFinished, ToolStarted, ToolRejected, StopRequested, Interruption, TurnSettled)}
 )
 
 
