@@ -1,4 +1,4 @@
-"""The arguments of `append_v1`, made from an `Append`: arrays that run along the entries, and JSON for what is rare.
+"""The arguments of `append_v1` and `append_many_v1`, made from an `Append` or several: arrays that run along the entries, and JSON for what is rare.
 
 The JSON (`p_more`) holds numbers, ids and flags alone. Every text that a user or a model may have written goes as a parameter of
 its own (`p_documents`), because Postgres refuses some of what JSON can spell (NUL, lone surrogates) once it unpacks it.
@@ -15,8 +15,8 @@ from app.entries.kinds import KINDS
 from app.entries.messages import NewEntry
 from app.storage.types import Append, CallWrite, IdempotencyWrite, OpenSession, SessionPatch, TurnWrite
 
-ARGUMENT_COUNT = 26
-APPEND = f"SELECT * FROM ledger.append_v1({', '.join(f'${at + 1}' for at in range(ARGUMENT_COUNT))})"
+APPEND = f"SELECT * FROM ledger.append_v1({', '.join(f'${at + 1}' for at in range(28))})"
+APPEND_MANY = f"SELECT * FROM ledger.append_many_v1({', '.join(f'${at + 1}' for at in range(19))})"
 
 SALT_BYTES = 16
 """Made here: a Postgres without OpenSSL opens /dev/urandom for each, and this is a twentieth of an append."""
@@ -59,6 +59,38 @@ def arguments(tenant: UUID, session: UUID, append: Append) -> tuple[Any, ...]:
     return (
         tenant,
         session,
+        *_columns(entries),
+        _column(entries, "line", None),
+        append.expected_head,
+        append.fence,
+        append.beside,
+        append.refuse_pending,
+        None if more is None else orjson.dumps(more).decode(),
+        documents,
+        [event.n for event in events] if events else None,
+        [event.turn for event in events] if events else None,
+        [event.body for event in events] if events else None,
+        [digest_bytes(blob.digest) for blob in blobs] if blobs else None,
+        [blob.media_type for blob in blobs] if blobs else None,
+        [blob.body for blob in blobs] if blobs else None,
+    )
+
+
+def many_arguments(tenant: UUID, appends: Sequence[tuple[UUID, Append]]) -> tuple[Any, ...]:
+    """The arguments of `append_many_v1` for plain appends: session and append each."""
+    return (
+        tenant,
+        [session for session, _ in appends],
+        [append.expected_head for _, append in appends],
+        [append.fence for _, append in appends],
+        "".join([str(append.beside + 2 * append.refuse_pending) for _, append in appends]),
+        [place for place, (_, append) in enumerate(appends, 1) for _ in append.entries],
+        *_columns([entry for _, append in appends for entry in append.entries]),
+    )
+
+
+def _columns(entries: Sequence[NewEntry]) -> tuple[Any, ...]:
+    return (
         [entry.kind for entry in entries],
         "".join([KINDS[entry.kind].family for entry in entries]),
         [KINDS[entry.kind].version for entry in entries],
@@ -71,18 +103,7 @@ def arguments(tenant: UUID, session: UUID, append: Append) -> tuple[Any, ...]:
         _column(entries, "invocation", 0),
         _column(entries, "attributes", None),
         _column(entries, "at", None),
-        _column(entries, "line", None),
         [" ".join(entry.blobs) or None for entry in entries] if any(entry.blobs for entry in entries) else None,
-        append.expected_head,
-        append.fence,
-        None if more is None else orjson.dumps(more).decode(),
-        documents,
-        [event.n for event in events] if events else None,
-        [event.turn for event in events] if events else None,
-        [event.body for event in events] if events else None,
-        [digest_bytes(blob.digest) for blob in blobs] if blobs else None,
-        [blob.media_type for blob in blobs] if blobs else None,
-        [blob.body for blob in blobs] if blobs else None,
     )
 
 
@@ -100,8 +121,6 @@ def _flags(entries: Sequence[NewEntry]) -> str | None:
 def _more(append: Append) -> tuple[dict[str, Any] | None, list[str | None] | None]:
     more: dict[str, Any] = _given(
         takeover=append.takeover_fence,
-        beside=append.beside or None,
-        refuse_pending=append.refuse_pending or None,
         release=append.release or None,
         stop_turn=append.stop_turn,
     )

@@ -1,6 +1,6 @@
 """From the driver's records to our values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -31,6 +31,24 @@ def appended(row: Any) -> Appended:
         recorded_at=row["recorded_at"],
         last_event_n=row["last_event_n"] or 0,
     )
+
+
+def appended_many(row: Any, counts: Sequence[int]) -> list[Appended | None]:
+    """The answer of `append_many_v1`, an item an append of so many entries; None for one that was not written."""
+    recorded_at = row["recorded_at"]
+    indexes, payload_digests, digests = tuple(row["message_indexes"]), tuple(row["payload_digests"]), tuple(row["digests"])
+    answers: list[Appended | None] = []
+    end = 0
+    for count, last_seq, fence in zip(counts, row["last_seqs"], row["fences"], strict=True):
+        at, end = end, end + count
+        answers.append(
+            None
+            if last_seq is None
+            else Appended(
+                last_seq - count + 1, last_seq, digests[end - 1], fence, None, indexes[at:end], payload_digests[at:end], digests[at:end], recorded_at
+            )
+        )
+    return answers
 
 
 def stored_answer(row: Any) -> StoredAnswer:

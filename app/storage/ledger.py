@@ -12,6 +12,7 @@ from app.entries.line import Line, decode_line
 from app.entries.messages import Entry
 from app.storage import decode
 from app.storage.append_arguments import APPEND, arguments
+from app.storage.groups import Groups, is_plain
 from app.storage.pool import Pool
 from app.storage.rows import EntryFilter, Lines, Problem, Verified, Window
 from app.storage.types import Append, Appended
@@ -31,6 +32,7 @@ class Ledger:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._groups = Groups(pool)
 
     async def append(self, tenant: UUID, session: UUID, append: Append) -> Appended:
         """Does all that `append` says, or nothing. `Append` says who may write.
@@ -38,6 +40,8 @@ class Ledger:
         Raises `NotFound`, `HeadMismatch`, `SessionBusy`, `ClaimExpired`, `FenceLost`, `PendingAction`, `KeyReused`,
         `Conflict("exists")`, `Invalid` for text that Postgres cannot hold, `Unavailable`.
         """
+        if is_plain(append):
+            return await self._groups.append(tenant, session, append)
         rows = await self._pool.fetch(APPEND, *arguments(tenant, session, append))
         return decode.appended(rows[0])
 

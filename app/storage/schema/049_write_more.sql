@@ -33,8 +33,8 @@ BEGIN
                               p_documents[17:20], v_first, p_last_seq, p_now);
   END IF;
   IF p_more.claim IS NOT NULL OR p_more.release OR p_more.takeover IS NOT NULL THEN
-    IF p_more.beside OR p_more.claim IS NULL AND p_more.release IS NOT TRUE THEN
-      RAISE EXCEPTION 'a takeover claims or releases, and never beside a claim' USING ERRCODE = 'LG005';
+    IF p_more.claim IS NULL AND p_more.release IS NOT TRUE THEN
+      RAISE EXCEPTION 'a takeover claims or releases' USING ERRCODE = 'LG005';
     END IF;
     IF p_more.claim IS NOT NULL OR p_more.takeover IS NOT NULL THEN
       session.fence := session.fence + 1;

@@ -10,8 +10,8 @@
 CREATE FUNCTION ledger.append_v1(
   p_tenant uuid, p_session uuid,
   p_kinds text[], p_families text, p_versions int[], p_turns bigint[], p_tokens int[], p_payloads text[], p_salts bytea[],
-  p_flags text, p_agents text[], p_invocations int[], p_attributes text[], p_ats timestamptz[], p_lines text[], p_blob_names text[],
-  p_expected_head bigint, p_fence bigint, p_more text, p_documents text[],
+  p_flags text, p_agents text[], p_invocations int[], p_attributes text[], p_ats timestamptz[], p_blob_names text[], p_lines text[],
+  p_expected_head bigint, p_fence bigint, p_beside boolean, p_refuse_pending boolean, p_more text, p_documents text[],
   p_event_ns bigint[], p_event_turns bigint[], p_event_bodies text[],
   p_blob_digests bytea[], p_blob_types text[], p_blob_bodies bytea[],
   OUT last_seq bigint, OUT head_digest bytea, OUT fence bigint, OUT turn_number bigint,
@@ -78,17 +78,20 @@ BEGIN
       IF v_claimed IS NULL OR fence <> coalesce(p_fence, v_more.takeover) THEN
         RAISE EXCEPTION 'another writer took the session over' USING ERRCODE = 'LG007';
       END IF;
-    ELSIF v_more.beside IS NOT TRUE THEN
+    ELSIF NOT p_beside THEN
       PERFORM ledger.refuse_busy(p_tenant, p_session, recorded_at);
     END IF;
+  END IF;
+  IF p_refuse_pending AND v_pending IS NOT NULL THEN
+    RAISE EXCEPTION 'a turn waits for results' USING ERRCODE = 'LG012', DETAIL = coalesce((
+      SELECT t.turn_id::text FROM ledger.turns t
+       WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.number = v_pending), '');
   END IF;
   last_seq := v_head + v_count;
 
   IF p_more IS NOT NULL THEN
-    IF v_more.refuse_pending AND v_pending IS NOT NULL THEN
-      RAISE EXCEPTION 'a turn waits for results' USING ERRCODE = 'LG012', DETAIL = coalesce((
-        SELECT t.turn_id::text FROM ledger.turns t
-         WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.number = v_pending), '');
+    IF p_beside AND (v_more.claim IS NOT NULL OR v_more.release OR v_more.takeover IS NOT NULL) THEN
+      RAISE EXCEPTION 'whoever writes beside a claim moves none' USING ERRCODE = 'LG005';
     END IF;
     SELECT s.* INTO v_session FROM ledger.sessions s WHERE s.tenant_id = p_tenant AND s.session_id = p_session;
     v_done := ledger.write_more(v_session, v_more, p_documents, last_seq, recorded_at);
