@@ -137,6 +137,15 @@ STATEMENT_SECONDS_MAX: Final = 30
 POOL_WAIT_SECONDS_MAX: Final = 10
 """Wait for a free database connection before the request is refused with 503."""
 
+APPENDS_PER_GROUP_MAX: Final = 64
+"""Appends that go to the database in one statement; together they have at most the entries that one append may have."""
+
+APPEND_GROUPS_MAX: Final = 2
+"""Such statements that one tenant has under way in a process before its appends wait: the database works on one while the next is collected."""
+
+APPENDS_WAITING_MAX: Final = 10_000
+"""Appends of one tenant that wait in a process; one more is refused with 503."""
+
 TOKENS_ON_LOOP_CHARS_MAX: Final = 16 * 2**10
 """Characters whose tokens are counted on the event loop; longer texts are counted beside it."""
 

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from app.config.limits import ENTRIES_PER_APPEND_MAX, POOL_WAIT_SECONDS_MAX
+from app.config.limits import APPEND_GROUPS_MAX, APPENDS_PER_GROUP_MAX, APPENDS_WAITING_MAX, ENTRIES_PER_APPEND_MAX, POOL_WAIT_SECONDS_MAX
 from app.entries.errors import Invalid, Unavailable
 from app.entries.kinds import KINDS
 from app.storage import decode
@@ -21,15 +21,6 @@ from app.storage.append_arguments import APPEND, APPEND_MANY, arguments, many_ar
 from app.storage.faults import StorageFault
 from app.storage.pool import Pool
 from app.storage.types import NEW_TURN, Append, Appended
-
-GROUP_APPENDS_MAX = 64
-"""Appends of one statement; they hold at most `ENTRIES_PER_APPEND_MAX` entries together."""
-
-GROUPS_MAX = 2
-"""Statements that a tenant has under way before its appends wait: the server works on one while the next is collected."""
-
-WAITING_APPENDS_MAX = 10_000
-"""Appends of one tenant that wait; one more is refused with 503."""
 
 
 @dataclass(slots=True, eq=False)
@@ -83,7 +74,7 @@ class _Lane:
 
     def join(self, session: UUID, append: Append) -> asyncio.Future[Appended]:
         """The answer to come. Raises `Unavailable` where too many wait."""
-        if len(self._waiting) >= WAITING_APPENDS_MAX:
+        if len(self._waiting) >= APPENDS_WAITING_MAX:
             raise Unavailable("Too many appends wait for the database; try again shortly.")
         loop = asyncio.get_running_loop()
         waiting = _Waiting(session, append, loop.create_future(), loop.time())
@@ -93,7 +84,7 @@ class _Lane:
 
     def _call(self) -> None:
         """Lets a group leave, in the loop's next round: by then all who were woken together have joined."""
-        if self._waiting and not self._leaving and self._groups < GROUPS_MAX:
+        if self._waiting and not self._leaving and self._groups < APPEND_GROUPS_MAX:
             self._leaving = True
             self._start(self._group())
 
@@ -129,7 +120,7 @@ class _Lane:
         group: list[_Waiting] = []
         stay: list[_Waiting] = []
         entries = 0
-        while self._waiting and len(group) < GROUP_APPENDS_MAX and entries < ENTRIES_PER_APPEND_MAX:
+        while self._waiting and len(group) < APPENDS_PER_GROUP_MAX and entries < ENTRIES_PER_APPEND_MAX:
             waiting = self._waiting.popleft()
             count = len(waiting.append.entries)
             if waiting.answer.done():

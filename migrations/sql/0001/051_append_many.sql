@@ -3,6 +3,7 @@
 -- waits for the lock, or says what is wrong. So none of a group fails or holds up another, and no two groups wait for one another.
 -- Four arrays and p_modes run along the appends (a digit each: 1 may write beside a claim, 2 not while a turn waits for results, 3 both),
 -- the others along the entries of all appends; p_places says which append an entry belongs to. A session's second append is left alone.
+-- ANY rather than a join, and a generic plan: the primary key is the plan whatever was known of the table when it was made.
 CREATE FUNCTION ledger.append_many_v1(
   p_tenant uuid, p_sessions uuid[], p_expected_heads bigint[], p_fences bigint[], p_modes text, p_places int[],
   p_kinds text[], p_families text, p_versions int[], p_turns bigint[], p_tokens int[], p_payloads text[], p_salts bytea[],

@@ -117,7 +117,7 @@ async def test_two_processes_write_the_same_sessions(store, tenant, database_url
         done = await asyncio.gather(*[each.ledger.append(tenant, session, one) for _ in range(20) for session in sessions for each in (store, other)])
     finally:
         await other.close()
-    assert sorted(answer.last_seq for answer in done) == sorted([seq for seq in range(2, 82, 2)] * 8)
+    assert sorted(answer.last_seq for answer in done) == sorted([*range(2, 82, 2)] * 8)
     for session in sessions:
         verified = await store.ledger.verify(tenant, session)
         assert (verified.entries, verified.problems) == (80, ())
@@ -184,7 +184,7 @@ async def test_a_group_whose_outcome_is_unknown_is_not_sent_again(store, tenant,
 async def test_waiting_has_limits(store, tenant, monkeypatch):
     sessions = [await opened(store, tenant) for _ in range(4)]
     appends = [(session, Append(entries=(said(),))) for session in sessions]
-    monkeypatch.setattr(groups, "WAITING_APPENDS_MAX", 3)
+    monkeypatch.setattr(groups, "APPENDS_WAITING_MAX", 3)
     done = await together(store, tenant, appends)
     assert [type(answer) for answer in done] == [Appended] * 3 + [Unavailable]
     monkeypatch.setattr(groups, "POOL_WAIT_SECONDS_MAX", -1)
@@ -199,7 +199,7 @@ async def test_a_group_holds_as_many_entries_as_one_append(store, tenant, sent, 
     done = await together(store, tenant, [(session, Append(entries=(said(),) * 100)) for session in sessions])
     assert [answer.last_seq for answer in done] == [100] * 6
     assert sent == [APPEND_MANY] * 3
-    monkeypatch.setattr(groups, "GROUP_APPENDS_MAX", 1)
+    monkeypatch.setattr(groups, "APPENDS_PER_GROUP_MAX", 1)
     del sent[:]
     await together(store, tenant, [(session, Append(entries=(said(),))) for session in sessions])
     assert sent == [APPEND] * 6
