@@ -76,9 +76,7 @@ class Provider:
         url = f"{upstream.base_url or ''}{outgoing.format.path}"
         check_url(url, allow_private_network=upstream.allow_private_network)
         client = self._clients.of(upstream)
-        request = client.build_request(
-            "POST", url, content=outgoing.body, headers=request_headers(upstream), timeout=timeouts_of(upstream.timeouts)
-        )
+        request = client.build_request("POST", url, content=outgoing.body, headers=request_headers(upstream), timeout=timeouts_of(upstream.timeouts))
         try:
             response = await client.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError) as error:
@@ -105,9 +103,7 @@ async def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
 
 async def _refusal(outgoing: Outgoing, response: httpx.Response, headers: Mapping[str, str], request_id: str | None) -> UpstreamFault:
     if 300 <= response.status_code < 400:
-        return UpstreamFault(
-            "upstream-error", "The provider answered with a redirect; redirects are not followed.", http_status=response.status_code
-        )
+        return UpstreamFault("upstream-error", "The provider answered with a redirect; redirects are not followed.", http_status=response.status_code)
     body = bytearray()
     try:
         async for chunk in response.aiter_raw():

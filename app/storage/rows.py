@@ -219,7 +219,7 @@ class EntryFilter:
     """Which entries a read gives. `line` None: all lines (the current one is `SessionRow.line`).
 
     `after_seq` and `before_seq` are exclusive, `at_seq` is inclusive.
-    `families`: letters of `entries.kinds.Family`; `hidden` False leaves hidden entries out; `turn`: only of that turn.
+    `families`: letters of `entries.kinds.Family`; `hidden` False leaves hidden entries out.
     """
 
     line: Line | None = None

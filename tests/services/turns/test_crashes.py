@@ -26,13 +26,18 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+def started(env: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    """`serve` as the leader of a process group."""
+    with log.open("ab") as out:
+        return subprocess.Popen([sys.executable, "-m", "app.cli", "serve"], env=env, stdout=out, stderr=out, start_new_session=True)
+
+
 @asynccontextmanager
 async def served(data: Path) -> AsyncIterator[tuple[World, subprocess.Popen[bytes]]]:
     """A service in a process group of its own, over the embedded Postgres in that folder."""
     port = free_port()
     env = {**os.environ, "CONTEXT_LEDGER_PORT": str(port), "CONTEXT_LEDGER_DATA_DIR": str(data), "CONTEXT_LEDGER_LEASE_SECONDS": "2"}
-    with open(data.parent / "serve.log", "ab") as log:
-        process = subprocess.Popen([sys.executable, "-m", "app.cli", "serve"], env=env, stdout=log, stderr=log, start_new_session=True)
+    process = await asyncio.to_thread(started, env, data.parent / "serve.log")
     try:
         async with client_of(f"http://127.0.0.1:{port}") as client, asyncio.timeout(80):
             while True:
