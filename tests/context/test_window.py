@@ -8,7 +8,7 @@ from app.context.compile import Compiled, compile_context
 from app.context.draft import EphemeralOrigin, History
 from app.context.report import source_map
 from app.context.sources import Ephemeral, Sources
-from app.entries.messages import Message, Status
+from app.entries.messages import Message, Status, with_parts
 from app.entries.parts import Reasoning, Text
 from tests.strategies import SYSTEM, TOOL_DOCUMENTS, Ledger, agent, call, tokens
 
@@ -142,7 +142,7 @@ def test_an_empty_message_is_not_sent_and_an_empty_result_is():
     ledger.add("user_message", Message(()))
     ledger.answer()
     ledger.answer(call("c1"))
-    ledger.add("tool_result", replace(ledger.result("c1").body, parts=()))
+    ledger.add("tool_result", with_parts(ledger.result("c1").body, ()))
     ledger.messages.pop(3)
     found = compiled(ledger.sources(history_message_count=5))
     assert indexes(found) == [2, 4]

@@ -93,9 +93,15 @@ def test_an_unknown_estimator_is_refused():
 
 
 def test_a_text_that_comes_again_is_counted_once(monkeypatch):
-    counter, seen = Counter(), []
+    counter = Counter()
+    seen: list[str] = []
     plain = counter._encode
-    monkeypatch.setattr(counter, "_encode", lambda text: seen.append(text) or plain(text))
+
+    def watched(text: str) -> list[int]:
+        seen.append(text)
+        return plain(text)
+
+    monkeypatch.setattr(counter, "_encode", watched)
     assert [counter.repeated("You are a nurse.") for _ in range(3)] == [counter.count("You are a nurse.")] * 3
     assert seen == ["You are a nurse."] * 2, "once remembered, and once counted plainly"
     long = "word " * PIECE_CHARS_MAX

@@ -175,15 +175,15 @@ class Endings:
         )
 
     async def _events(self, tenant: UUID, session: SessionRow, row: TurnRow, found: Consequences) -> list[Event]:
-        base = await self.next_event_base(tenant, session.session_id, row)
+        base = next_event_base(row)
         status = found.settled.status if found.settled is not None else "interrupted"
         named = [*committed_events(found.drafts, session.head_seq + 1), (f"turn.{status}", "", 0)]
         return [Event(base + 1 + at, name, data, seq) for at, (name, data, seq) in enumerate(named)]
 
-    async def next_event_base(self, tenant: UUID, session: UUID, row: TurnRow) -> int:
-        """The id behind everything that a client can have seen of a turn that nobody holds."""
-        bounds = await self._desk.store.deltas.bounds(tenant, session, row.number)
-        return max(row.claims * EVENT_IDS_PER_CLAIM, 0 if bounds is None else bounds[1])
+
+def next_event_base(row: TurnRow) -> int:
+    """The id behind everything that a client can have seen of a turn that nobody holds, however much of it was purged."""
+    return row.claims * EVENT_IDS_PER_CLAIM
 
 
 def _settled(row: TurnRow, found: Consequences, entries: Sequence[Entry]) -> TurnWrite:

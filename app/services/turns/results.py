@@ -15,7 +15,7 @@ from app.services.consequences import committed_events, follow, pending_json
 from app.services.running import Facts, decode_options, policy_of
 from app.services.streams import Event, TurnKey, encode_events
 from app.services.turns.desk import Accepted, Desk, remembered_turn
-from app.services.turns.endings import SETTLED, Endings
+from app.services.turns.endings import SETTLED, next_event_base
 from app.services.turns.inputs import ExtraMessage, IdempotencyKey, Said, read_parts
 from app.services.write import Draft, loaded
 from app.storage.rows import SessionRow, TurnRow
@@ -35,9 +35,8 @@ class GivenResult:
 class Results:
     """Takes results; raises `Invalid` for unknown calls, `Conflict` for settled turns and other contents, and writes nothing then."""
 
-    def __init__(self, desk: Desk, endings: Endings) -> None:
+    def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._endings = endings
 
     async def post(
         self,
@@ -89,7 +88,7 @@ class Results:
         options = decode_options(row.options)
         policy = policy_of(agent, options)
         found = follow(entries, drafts, policy, turn=row.number, head_seq=session.head_seq, input_seq=row.input_seq)
-        base = await self._endings.next_event_base(tenant, session.session_id, row)
+        base = next_event_base(row)
         events = [Event(base + 1 + at, name, data, seq) for at, (name, data, seq) in enumerate(committed_events(drafts, session.head_seq + 1))]
         append = Append(expected_head=session.head_seq, idempotency=remembered_turn(key, session.session_id, row.number, base))
         if isinstance(found.move, Await):
@@ -133,10 +132,13 @@ class Results:
         coming = range(session.head_seq + 1, session.head_seq + 1 + len(drafts))
         shown = {"type": "turn.requires_action", "turn": {**view, "pending": pending, "entry_seqs": [*view["entry_seqs"], *coming]}}
         events = [*events, Event(events[-1].id + 1, "turn.requires_action", lossless.dumps(shown))]
+        # The claim is taken and given back at once: it makes the ids of these events nobody else's, also after a purge.
         append = replace(
             append,
+            claim=Claim(row.number, self._desk.holder, self._desk.lease_seconds),
+            release=True,
             turn=TurnWrite(number=row.number, status="requires_action", pending=lossless.dumps(pending)),
-            events=(EventRow(events[-1].id, encode_events(events), row.number),),
+            events=(EventRow(events[-1].id, encode_events(events)),),
         )
         appended = await self._desk.writer.append(tenant, session_id, drafts, append)
         return Accepted(format_id(SESSION, session_id), format_id(TURN, row.turn_id), row.number, events[0].id - 1, appended.replayed)

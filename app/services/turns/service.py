@@ -39,7 +39,7 @@ class TurnService:
         self._endings = endings
         self._transcripts = transcripts
         self._acceptance = Acceptance(desk, endings)
-        self._results = Results(desk, endings)
+        self._results = Results(desk)
 
     async def accept(self, tenant: UUID, session_id: str, wanted: TurnInput, key: IdempotencyKey | None = None) -> Accepted:
         """Accepts an input: durable when this returns, its loop started."""

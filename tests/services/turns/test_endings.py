@@ -12,7 +12,8 @@ from tests.api.conftest import talking
 from tests.services.turns.test_tools import CALL, DONE, TOOLS, waiting
 from tests.services.world import World, said, text
 
-SLOW = {"text": "slow words " * 60, "chunk_chars": 11, "delay_ms": 40}
+SLOW_TEXT = "slow words " * 60
+SLOW = {"text": SLOW_TEXT, "chunk_chars": 11, "delay_ms": 40}
 
 
 async def started(world: World, session: str, **more: object) -> str:
@@ -31,7 +32,7 @@ async def test_a_cancel_keeps_the_partial_answer_and_marks_it(socket_world: Worl
     assert turn["status"] == "cancelled"
     _, answer = await world.raw(session)
     assert answer["body"]["status"] == "cancelled"
-    assert SLOW["text"].startswith(text(answer))
+    assert SLOW_TEXT.startswith(text(answer))
     again = (await world.call("POST", f"/sessions/{session}/turns/{turn_id}/cancel", 200, json={})).json()
     assert again["status"] == "cancelled"
     interruptions = await world.ledger(session, kinds="interruption")
@@ -122,7 +123,7 @@ async def test_a_service_that_closes_settles_its_turns_with_what_they_have(setti
         answer = (await world.raw(session))[1]
         assert answer["body"]["status"] == "interrupted"
         assert text(answer)
-        assert SLOW["text"].startswith(text(answer))
+        assert SLOW_TEXT.startswith(text(answer))
 
 
 async def test_tools_are_named_in_the_waiting_event(socket_world: World) -> None:

@@ -2,6 +2,9 @@
 
 import pytest
 
+from app.entries.ids import SESSION, parse_id
+from app.services.scope import LOCAL_TENANT
+from app.storage.store import Store
 from tests.services.world import World, roles, text
 
 CALL = {"tool_calls": [{"id": "c1", "name": "lookup", "arguments": '{"q": 1}'}]}
@@ -133,3 +136,16 @@ async def test_a_waiting_session_takes_nothing_but_results_and_settings(world: W
     state = await world.input(session)
     assert state["awaiting"] == "tool_results"
     assert [one["type"] for one in state["source_map"]["sources"]] == ["history", "history", "tool-repair"]
+
+
+async def test_ids_rise_also_where_a_long_wait_outlived_its_events(world: World, store: Store) -> None:
+    three = {"tool_calls": [{"id": f"c{n}", "name": "lookup", "arguments": "{}"} for n in range(3)]}
+    session, turn_id = await waiting(world, [three, DONE])
+    last = (await world.events(session, turn_id))[-1].id
+    for n in range(2):
+        await world.results(session, turn_id, [{"tool_call_id": f"c{n}", "content": "x"}])
+        await store.deltas.purge(0, 10_000)
+    await world.results(session, turn_id, [{"tool_call_id": "c2", "content": "x"}])
+    bounds = await store.deltas.bounds(LOCAL_TENANT, parse_id(SESSION, session) or LOCAL_TENANT, 1)
+    assert bounds is not None
+    assert bounds[0] > last + 2_000_000

@@ -218,6 +218,7 @@ async def test_a_group_is_one_transaction_and_its_updates_touch_no_index(store, 
             updates = await admin.fetchrow("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relid = 'ledger.sessions'::regclass")
     finally:
         await admin.close()
+    assert updates is not None
     assert updates["n_tup_upd"] == 16
     assert updates["n_tup_hot_upd"] >= 12
 
