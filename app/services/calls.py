@@ -102,6 +102,7 @@ class ModelCalls:
             running_turn=running.number,
             repeats_seq=None if running.facts.retry_of is None else running.facts.input_seq,
             ephemeral=running.ephemeral,
+            media=running.media,
             continuation=Continuation(move.reason, move.receipt_seq),
         )
         return await self._inputs.prepare(running.facts.key.tenant, running.facts.key.session, ask)

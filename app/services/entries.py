@@ -10,8 +10,9 @@ from app.entries import lossless
 from app.entries.errors import Fault, HeadMismatch, Invalid, NotFound
 from app.entries.ids import SESSION, parse_id
 from app.entries.messages import Answer, Body, Message, Status, ToolResult, encode, with_parts
-from app.entries.parts import Blob, Media, Part, Reasoning, ToolCall
+from app.entries.parts import Blob, Part, Reasoning, ToolCall
 from app.entries.wire import entry_json
+from app.services.media import known_media, named_media, with_media
 from app.services.replays import remembered
 from app.services.transcripts import Transcripts
 from app.services.turns.inputs import IdempotencyKey, Said, read_parts
@@ -87,31 +88,16 @@ class Entries:
 
     async def _known_media(self, tenant: UUID, session: UUID, drafts: list[Draft]) -> list[Draft]:
         """The drafts with type and size of each blob that they only name. Raises `Invalid` for one that the session does not hold."""
-        named = {
-            part.blob.digest: f"/entries/{at}/parts/{index}/blob"
-            for at, draft in enumerate(drafts)
-            if not isinstance(draft.body, str)
-            for index, part in enumerate(draft.body.parts)
-            if isinstance(part, Media) and part.blob is not None and part.blob.digest not in draft.media
-        }
-        if not named:
-            return drafts
-        held = await self._store.blobs.load(tenant, session, named)
-        faults = [Fault(pointer, "unknown-blob", "The session holds no such blob.") for digest, pointer in named.items() if digest not in held]
-        if faults:
-            raise Invalid(faults)
-        known = {digest: Blob(digest, media_type, len(content)) for digest, (media_type, content) in held.items()}
-        return [_with_blobs(draft, known) for draft in drafts]
+        named: dict[str, str] = {}
+        for at, draft in enumerate(drafts):
+            if not isinstance(draft.body, str):
+                named |= named_media(draft.body.parts, draft.media, f"/entries/{at}/parts")
+        known = await known_media(self._store.blobs, tenant, session, named)
+        return [_with_media(draft, known) for draft in drafts] if known else drafts
 
 
-def _with_blobs(draft: Draft, known: Mapping[str, Blob]) -> Draft:
-    if isinstance(draft.body, str):
-        return draft
-    parts = tuple(
-        replace(part, blob=known.get(part.blob.digest, part.blob)) if isinstance(part, Media) and part.blob is not None else part
-        for part in draft.body.parts
-    )
-    return replace(draft, body=with_parts(draft.body, parts))
+def _with_media(draft: Draft, known: Mapping[str, Blob]) -> Draft:
+    return draft if isinstance(draft.body, str) else replace(draft, body=with_parts(draft.body, with_media(draft.body.parts, known)))
 
 
 def read_draft(item: Mapping[str, Any], pointer: str) -> Draft:

@@ -17,7 +17,7 @@ from app.services.input_views import EVERYTHING, Include, call_json, shown, verd
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.running import decode_options
 from app.services.states import check_state
-from app.services.turns.inputs import read_parts
+from app.services.turns.inputs import read_parts, with_known_media
 from app.services.write import spoken
 from app.storage.rows import CallRow, SessionRow, TurnRow
 from app.storage.store import Store
@@ -123,9 +123,11 @@ class Explain:
             if what_if.context is not None:
                 ask = replace(ask, agent=_with_renderers(agent, what_if.context))
         if what_if.input is not None:
-            parts = read_parts(what_if.input, "/input").parts
+            said = read_parts(what_if.input, "/input")
+            parts = (await with_known_media(self._store.blobs, tenant, row.session_id, [said]))[0].parts
             tokens = sum(self._inputs.count(text) for text in spoken(parts))
-            ask = replace(ask, ephemeral=(Ephemeral("user_message", parts, tokens=tokens, after_seq=ask.at_seq or row.head_seq),))
+            message = Ephemeral("user_message", parts, tokens=tokens, after_seq=ask.at_seq or row.head_seq)
+            ask = replace(ask, ephemeral=(message,), media={digest: content for digest, (_, content) in said.media.items()})
         return ask
 
     async def source_map(self, tenant: UUID, session_id: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 from uuid import UUID
@@ -50,6 +50,7 @@ class Ask:
     running_turn: int | None = None
     repeats_seq: int | None = None
     ephemeral: tuple[Ephemeral, ...] = ()
+    media: Mapping[str, bytes] = field(default_factory=dict)
     continuation: Continuation | None = None
 
 
@@ -103,7 +104,7 @@ class Inputs:
             return compile_context(sources, self._targets.counter(target.estimator).repeated)
 
         compiled = await asyncio.to_thread(build) if long else build()
-        media = await self._media(tenant, session, compiled)
+        media = {**await self._media(tenant, session, compiled), **ask.media}
         write = FORMATS[target.dialect].write_request
         written = await asyncio.to_thread(write, compiled.request, media) if long else write(compiled.request, media)
         return Prepared(window, compiled, written, budget(target, agent, compiled.measured))

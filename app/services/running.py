@@ -1,7 +1,7 @@
 """A turn that runs in this process: what is known of it, and the one way in which it writes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeVar
@@ -87,6 +87,7 @@ class Running:
     writer: Writer
     entries: list[Entry] = field(default_factory=list)
     ephemeral: tuple[Ephemeral, ...] = ()
+    media: Mapping[str, bytes] = field(default_factory=dict)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     lost: bool = False
     draining: bool = False

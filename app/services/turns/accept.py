@@ -19,7 +19,7 @@ from app.services.running import Facts, Options, decode_options
 from app.services.streams import Event, TurnKey, encode_events
 from app.services.turns.desk import Accepted, Desk, remembered_turn
 from app.services.turns.endings import REFUSING, Endings, Room
-from app.services.turns.inputs import Again, Flags, IdempotencyKey, Said, TurnInput, read_parts
+from app.services.turns.inputs import Again, Flags, IdempotencyKey, Said, TurnInput, read_parts, with_known_media
 from app.services.write import THIS_TURN, Draft, spoken
 from app.storage.rows import EntryFilter, SessionRow, TurnRow
 from app.storage.types import NEW_TURN, Append, Claim, EventRow, SessionPatch, TurnWrite
@@ -117,6 +117,7 @@ class Acceptance:
 
     async def _open(self, tenant: UUID, session: SessionRow, opening: Opening, key: IdempotencyKey | None) -> Accepted:
         desk = self._desk
+        opening = await self._with_media(tenant, session, opening)
         agent, adoption = await self._agent(tenant, session)
         desk.check_model(agent, session, opening.options.model)
         follows, line = await self._place(tenant, session, opening)
@@ -141,8 +142,16 @@ class Acceptance:
         if appended.replayed:
             return await desk.replayed(tenant, session, appended.stored)
         ephemeral = _ephemeral(opening, before_seq, desk.writer.count)
-        desk.begin(facts, agent, appended, entries, drafts, events, ephemeral=ephemeral)
+        media = {digest: content for _, said, _, _ in opening.ephemeral for digest, (_, content) in said.media.items()}
+        desk.begin(facts, agent, appended, entries, drafts, events, ephemeral=ephemeral, media=media)
         return Accepted(facts.session_id, format_id(TURN, facts.turn_id), facts.key.turn, cancels=facts.options.cancels)
+
+    async def _with_media(self, tenant: UUID, session: SessionRow, opening: Opening) -> Opening:
+        """The opening with what the session knows of the blobs that its messages name."""
+        messages = [said for _, said, _ in opening.stored] + [said for _, said, _, _ in opening.ephemeral]
+        known = iter(await with_known_media(self._desk.store.blobs, tenant, session.session_id, messages))
+        stored = [(kind, next(known), flags) for kind, _, flags in opening.stored]
+        return replace(opening, stored=stored, ephemeral=[(kind, next(known), flags, before) for kind, _, flags, before in opening.ephemeral])
 
     async def _agent(self, tenant: UUID, session: SessionRow) -> tuple[AgentRevision, AgentAdopted | None]:
         """The revision for this turn, and its adoption: a session that follows takes a newer one first."""

@@ -5,6 +5,7 @@ import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -135,6 +136,7 @@ class Desk:
         *,
         before: Sequence[Entry] = (),
         ephemeral: tuple[Ephemeral, ...] = (),
+        media: Mapping[str, bytes] = MappingProxyType({}),
     ) -> Running:
         """Starts the loop of a turn whose claim was just taken by an append of these entries and events."""
         written = spelled_out(committed(tuple(entries), appended), drafts)
@@ -149,6 +151,7 @@ class Desk:
             self.writer,
             [*before, *written],
             ephemeral,
+            media,
         )
         stream.lost = running.lose
         by_seq = {entry.seq: entry for entry in written}

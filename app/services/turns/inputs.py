@@ -3,14 +3,17 @@
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+from uuid import UUID
 
 from app.config.limits import BLOB_BYTES_MAX
 from app.entries.errors import Fault, Invalid
 from app.entries.messages import Message
 from app.entries.parts import Blob, Media, Part, Text
+from app.services.media import known_media, named_media, with_media
 from app.services.write import Draft, blob_digest
+from app.storage.blobs import Blobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class Said:
 
     parts: tuple[Part, ...]
     media: Mapping[str, tuple[str, bytes]]
+    pointer: str = ""
 
     def draft(self, kind: str, flags: Flags, turn: int | None, attributes: str | None = None) -> Draft:
         return Draft(kind, Message(self.parts), turn, flags.hidden, flags.include_in_context, attributes, media=self.media)
@@ -83,7 +87,7 @@ class Said:
 def read_parts(value: str | Sequence[Mapping[str, Any]], pointer: str) -> Said:
     """The parts that a client wrote. Raises `Invalid` for data that is not base64 or too large."""
     if isinstance(value, str):
-        return Said((Text(value),), {})
+        return Said((Text(value),), {}, pointer)
     media: dict[str, tuple[str, bytes]] = {}
     parts: list[Part] = []
     for index, item in enumerate(value):
@@ -91,7 +95,16 @@ def read_parts(value: str | Sequence[Mapping[str, Any]], pointer: str) -> Said:
             parts.append(Text(item["text"]))
         else:
             parts.append(_media(item, media, f"{pointer}/{index}"))
-    return Said(tuple(parts), media)
+    return Said(tuple(parts), media, pointer)
+
+
+async def with_known_media(blobs: Blobs, tenant: UUID, session: UUID, said: Sequence[Said]) -> list[Said]:
+    """The messages with type and size of each blob that they only name. Raises `Invalid` for one that the session does not hold."""
+    named: dict[str, str] = {}
+    for one in said:
+        named |= named_media(one.parts, one.media, one.pointer)
+    known = await known_media(blobs, tenant, session, named)
+    return [replace(one, parts=with_media(one.parts, known)) for one in said] if known else list(said)
 
 
 def _media(item: Mapping[str, Any], media: dict[str, tuple[str, bytes]], pointer: str) -> Media:

@@ -16,7 +16,7 @@ from app.services.running import Facts, decode_options, policy_of
 from app.services.streams import Event, TurnKey, encode_events
 from app.services.turns.desk import Accepted, Desk, remembered_turn
 from app.services.turns.endings import SETTLED, next_event_base
-from app.services.turns.inputs import ExtraMessage, IdempotencyKey, Said, read_parts
+from app.services.turns.inputs import ExtraMessage, IdempotencyKey, Said, read_parts, with_known_media
 from app.services.write import Draft, loaded
 from app.storage.rows import SessionRow, TurnRow
 from app.storage.types import Append, Claim, EventRow, SessionPatch, TurnWrite
@@ -58,6 +58,7 @@ class Results:
             if again is not None:
                 return again
             entries = await self._entries(tenant, session.session_id, row.number)
+            said = await with_known_media(desk.store.blobs, tenant, session.session_id, said)
             fresh = _fresh(entries, results, said, row)
             if not fresh:
                 return Accepted(session_id, turn_id, row.number, await self._last_wait(tenant, session.session_id, row))

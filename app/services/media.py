@@ -1,0 +1,34 @@
+"""Media that a message names by digest instead of bringing its bytes: looked up once, where it is accepted."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from app.entries.errors import Fault, Invalid
+from app.entries.parts import Blob, Media, Part
+from app.storage.blobs import Blobs
+
+
+def named_media(parts: Sequence[Part], brought: Collection[str], pointer: str) -> dict[str, str]:
+    """Digest → pointer of each blob that the parts only name; `brought` are the digests whose bytes came along."""
+    return {
+        part.blob.digest: f"{pointer}/{index}/blob"
+        for index, part in enumerate(parts)
+        if isinstance(part, Media) and part.blob is not None and part.blob.digest not in brought
+    }
+
+
+async def known_media(blobs: Blobs, tenant: UUID, session: UUID, named: Mapping[str, str]) -> dict[str, Blob]:
+    """Type and size of each named blob (digest → pointer). Raises `Invalid` for those that the session does not hold."""
+    held = await blobs.load(tenant, session, named) if named else {}
+    faults = [Fault(pointer, "unknown-blob", "The session holds no such blob.") for digest, pointer in named.items() if digest not in held]
+    if faults:
+        raise Invalid(faults)
+    return {digest: Blob(digest, media_type, len(content)) for digest, (media_type, content) in held.items()}
+
+
+def with_media(parts: Sequence[Part], known: Mapping[str, Blob]) -> tuple[Part, ...]:
+    """The parts with what is known of the blobs that they name."""
+    return tuple(
+        replace(part, blob=known.get(part.blob.digest, part.blob)) if isinstance(part, Media) and part.blob is not None else part for part in parts
+    )
