@@ -124,9 +124,9 @@ class House:
         self.services = Services(
             agents=agents,
             sessions=sessions,
-            changes=SessionChanges(store, sessions, revisions, targets),
+            changes=SessionChanges(store, sessions, revisions, targets, endings),
             states=States(store, revisions),
-            entries=Entries(store, writer, self._transcripts),
+            entries=Entries(store, writer, self._transcripts, endings),
             transcripts=self._transcripts,
             verifier=Verifier(store.ledger),
             keys=Keys(store.keys),

@@ -15,6 +15,7 @@ from app.entries.wire import entry_json
 from app.services.media import known_media, named_media, with_media
 from app.services.replays import remembered
 from app.services.transcripts import Transcripts
+from app.services.turns.endings import Endings
 from app.services.turns.inputs import IdempotencyKey, Said, read_parts
 from app.services.write import Draft, Writer
 from app.storage.rows import EntryFilter
@@ -42,8 +43,9 @@ def attributes_text(attributes: Mapping[str, Any] | None, pointer: str) -> str |
 
 
 class Entries:
-    def __init__(self, store: Store, writer: Writer, transcripts: Transcripts) -> None:
+    def __init__(self, store: Store, writer: Writer, transcripts: Transcripts, endings: Endings) -> None:
         self._store = store
+        self._endings = endings
         self._writer = writer
         self._transcripts = transcripts
 
@@ -60,7 +62,8 @@ class Entries:
         drafts = [read_draft(item, f"/entries/{at}") for at, item in enumerate(posted)]
         drafts = await self._known_media(tenant, session, drafts)
         entries, blobs = await self._writer.prepare(drafts)
-        done = await self._append(tenant, session, Append(entries=entries, blobs=blobs, expected_head=expected_head, refuse_pending=True), key)
+        append = Append(entries=entries, blobs=blobs, expected_head=expected_head, refuse_pending=True)
+        done = await self._endings.after_the_gone(tenant, session, lambda: self._append(tenant, session, append, key))
         if done.stored is not None:
             first, last = lossless.read(done.stored.body or "[1, 0]")
             kept = await self._store.ledger.entries(tenant, session, EntryFilter(line=None, after_seq=first - 1, at_seq=last), len(entries))

@@ -18,6 +18,7 @@ from app.models.resolve import Limits, ModelChoice
 from app.services.revisions import Revisions
 from app.services.sessions import Sessions, check_metadata
 from app.services.targets import Targets
+from app.services.turns.endings import Endings
 from app.storage.rows import SessionRow
 from app.storage.store import Store
 from app.storage.types import Append, SessionPatch
@@ -40,8 +41,9 @@ class Change:
 class SessionChanges:
     """Every change is one append, beside a running turn if need be; one that fails changes nothing at all."""
 
-    def __init__(self, store: Store, sessions: Sessions, revisions: Revisions, targets: Targets) -> None:
+    def __init__(self, store: Store, sessions: Sessions, revisions: Revisions, targets: Targets, endings: Endings) -> None:
         self._store = store
+        self._endings = endings
         self._sessions = sessions
         self._revisions = revisions
         self._targets = targets
@@ -117,6 +119,10 @@ class SessionChanges:
 
         Raises `NotFound`, `HeadMismatch`, and `SessionBusy` or `PendingAction` also for a turn that is not settled.
         """
+        session = (await self._sessions.find(tenant, session_id)).session_id
+        return await self._endings.after_the_gone(tenant, session, lambda: self._set_line(tenant, session_id, turn_id, expected_head))
+
+    async def _set_line(self, tenant: UUID, session_id: str, turn_id: str, expected_head: int | None) -> SessionRow:
         for left in reversed(range(APPEND_TRIES_MAX)):
             row = await self._sessions.find(tenant, session_id)
             if expected_head is not None and expected_head != row.head_seq:

@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 from uuid import UUID
 
 from app.config.limits import ACCEPT_TRIES_MAX, RECOVERIES_PER_SWEEP_MAX, STOP_WAIT_SECONDS_MAX
@@ -21,6 +21,7 @@ from app.services.write import Draft
 from app.storage.rows import SessionRow, TurnRow
 from app.storage.types import EVENT_IDS_PER_CLAIM, Append, EventRow, SessionPatch, TurnWrite
 
+T = TypeVar("T")
 SETTLED = frozenset({"completed", "failed", "cancelled", "interrupted"})
 
 
@@ -132,6 +133,16 @@ class Endings:
             except (SessionBusy, FenceLost):
                 return False
         return False
+
+    async def after_the_gone(self, tenant: UUID, session: UUID, write: Callable[[], Awaitable[T]]) -> T:
+        """What a write gives. One that finds the claim of a holder that is gone settles that turn first, and is tried again."""
+        try:
+            return await write()
+        except ClaimExpired:
+            current = await self._desk.store.sessions.get(tenant, session)
+            if current is not None and current.running_turn is not None:
+                await self.recover(tenant, session, current.running_turn, current.fence)
+            return await write()
 
     async def _end(
         self,
