@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from app.context.draft import NeutralRequest
 from app.entries.deltas import Delta, StreamFailed
 from app.entries.messages import Body
+from app.models.wire_rules import WireRules
 
 
 class Pointer(NamedTuple):
@@ -163,6 +164,12 @@ class UnreadableImport(ValueError):
     """The file as a whole is not of the format that was named. The message says where and never repeats content."""
 
 
+class Validate(Protocol):
+    """Holds a parsed body against a dialect's rules: all that it breaks. `rules`: a target's own, where they differ from the defaults."""
+
+    def __call__(self, body: Mapping[str, Any], rules: WireRules = ..., /) -> list[Violation]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """One dialect's directions. `new_reader(producer)` and `new_writer(model, stream_id, created_epoch_seconds)` make one per stream."""
@@ -173,7 +180,7 @@ class Format:
     new_reader: Callable[[str], StreamReader]
     new_writer: Callable[[str, str, int], StreamWriter]
     read_error: Callable[[int, Mapping[str, str], bytes], UpstreamFault]
-    validate: Callable[[Mapping[str, Any]], list[Violation]]
+    validate: Validate
 
 
 Importer = Callable[[Iterable[bytes]], Iterator[ImportedSession]]

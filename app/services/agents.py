@@ -43,7 +43,7 @@ class Agents:
         model = document["model"]
         given = document.get("limits")
         explicit = None if given is None else Limits(int(given["context_window"]), int(given["max_output_tokens"]), "explicit")
-        target = self._targets.resolve(ModelChoice(model["upstream"], model["name"], model.get("params", {})), explicit)
+        target = self._targets.resolve(ModelChoice(model["upstream"], model["name"], model.get("params", {})), explicit, limits_pointer="/limits")
         limits = {
             "context_window": target.limits.context_window,
             "max_output_tokens": target.limits.max_output_tokens,

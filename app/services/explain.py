@@ -6,14 +6,14 @@ from typing import Any
 from uuid import UUID
 
 from app.context.agents import check_document, read_agent
-from app.context.report import manifest, source_map
+from app.context.report import source_map
 from app.context.sources import AgentRevision, Ephemeral
 from app.entries import lossless
 from app.entries.errors import Fault, Invalid, NotFound
 from app.entries.ids import CALL, SESSION, TURN, format_id, parse_id
 from app.entries.parts import Text
 from app.formats.registry import FORMATS
-from app.services.input_views import EVERYTHING, Include, call_json, shown, verdict, violation_json
+from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, verdict, violation_json
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.running import decode_options
 from app.services.states import check_state
@@ -75,8 +75,8 @@ class Explain:
     async def model_input(self, tenant: UUID, session_id: str, query: InputQuery, what_if: WhatIf | None = None) -> dict[str, Any]:
         """What the next call would send. Answers also where that is over budget or cannot be sent; `violations` says why."""
         row = await self.session(tenant, session_id)
-        if query.at_seq is not None and query.at_seq > row.head_seq:
-            raise Invalid([Fault("/at_seq", "out-of-range", "The session's head is below that seq.")])
+        if query.at_seq is not None and not 1 <= query.at_seq <= row.head_seq:
+            raise Invalid([Fault("/at_seq", "out-of-range", "A session's entries are numbered from 1 to its head.")])
         model = {key: value for key, value in (("upstream", query.upstream), ("name", query.model)) if value is not None}
         ask = Ask(at_seq=query.at_seq) if query.at_seq is not None else await self._going_on(tenant, row)
         ask = replace(ask, agent_revision=query.agent_revision, model={**(ask.model or {}), **model} or None, dialect=query.dialect)
@@ -163,7 +163,7 @@ class Explain:
         prepared = await self._derived(tenant, row, call)
         return {
             **call_json(call, format_id(TURN, turn.turn_id)),
-            "manifest": manifest(prepared.compiled, prepared.written.pointers),
+            "manifest": manifest_of(prepared),
             "source_map": source_map(prepared.compiled, prepared.written.pointers),
         }
 

@@ -12,8 +12,8 @@ from app.formats.protocols import Violation
 from app.services.inputs import Prepared
 from app.storage.rows import CallRow
 
-Include = Literal["body", "manifest", "source_map", "budget", "cache"]
-EVERYTHING: frozenset[Include] = frozenset({"body", "manifest", "source_map", "budget", "cache"})
+Include = Literal["body", "manifest", "source_map", "budget"]
+EVERYTHING: frozenset[Include] = frozenset({"body", "manifest", "source_map", "budget"})
 
 
 def shown(prepared: Prepared, include: frozenset[Include]) -> dict[str, Any]:
@@ -39,10 +39,16 @@ def shown(prepared: Prepared, include: frozenset[Include]) -> dict[str, Any]:
     if "source_map" in include:
         found["source_map"] = source_map(compiled, written.pointers)
     if "manifest" in include:
-        found["manifest"] = manifest(compiled, written.pointers)
+        found["manifest"] = manifest_of(prepared)
     if "budget" in include:
         found["budget"] = prepared.budget.to_json()
     return found
+
+
+def manifest_of(prepared: Prepared) -> dict[str, Any]:
+    """The manifest of a compiled input, each row with the place of what was sent: messages, system sections, tools."""
+    written = prepared.written
+    return manifest(prepared.compiled, written.pointers, written.sections, written.tools)
 
 
 def verdict(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:

@@ -78,8 +78,11 @@ class Prepared:
 
     @cached_property
     def violations(self) -> list[Violation]:
-        """What would keep the body from being sent. Judged by the tree that it was spelled from, which says the same and need not be read again."""
-        return FORMATS[self.target.dialect].validate(self.written.document)
+        """What would keep the body from being sent, by the target's own rules.
+
+        Judged by the tree that the body was spelled from, which says the same and need not be read again.
+        """
+        return FORMATS[self.target.dialect].validate(self.written.document, self.target.rules)
 
 
 class Inputs:
@@ -94,7 +97,8 @@ class Inputs:
         """The input that `ask` describes. Raises `NotFound`, and `Invalid` for a model that cannot be resolved."""
         window = await self.window(tenant, session, ask.at_seq)
         agent = ask.agent or (ask.pinned if ask.agent_revision is None else None) or await self.agent_of(tenant, window, ask.agent_revision)
-        target = self.target_of(agent, window, ask)
+        own = agent if ask.agent_revision is None else await self.agent_of(tenant, window)
+        target = self.target_of(agent, window, ask, switched=agent.model == own.model)
         long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
         messages = await asyncio.to_thread(decoded, window.messages) if long else decoded(window.messages)
         messages = await self._loaded(tenant, session, messages)
@@ -134,9 +138,12 @@ class Inputs:
         name, adopted = agent_in_force(window.settings)
         return await self._revisions.get(tenant, name, adopted if revision is None else revision)
 
-    def target_of(self, agent: AgentRevision, window: Window, ask: Ask) -> Target:
-        """The target of a compile: the model in force with what `ask` lays over it."""
-        model, limits = (agent.model, agent.limits) if ask.agent_revision or ask.agent else model_in_force(agent, window.settings)
+    def target_of(self, agent: AgentRevision, window: Window, ask: Ask, switched: bool) -> Target:
+        """The target of a compile: the model in force with what `ask` lays over it.
+
+        `switched`: whether a switch of the session's model holds, which it does until a revision that names another model.
+        """
+        model, limits = model_in_force(agent, window.settings) if switched else (agent.model, agent.limits)
         override = dict(ask.model or {})
         choice, frozen = overridden(model, limits, override)
         if ask.dialect is not None and choice.upstream == "scripted":

@@ -23,22 +23,25 @@ class Targets:
         self.digest = hashlib.sha256(repr(named).encode()).hexdigest()
         """Of all that a target takes from the operator's configuration: another one may resolve the same model otherwise."""
 
-    def upstream(self, name: str) -> Upstream:
+    def upstream(self, name: str, pointer: str = "/model/upstream") -> Upstream:
         """The configured upstream. Raises `Invalid` for a name that the operator does not know."""
         found = self._upstreams.get(name)
         if found is None:
-            raise Invalid([Fault("/model/upstream", "unknown-upstream", "No upstream of this name is configured; see GET /upstreams.")])
+            raise Invalid([Fault(pointer, "unknown-upstream", "No upstream of this name is configured; see GET /upstreams.")])
         return found
 
-    def resolve(self, model: ModelChoice, explicit: Limits | None, pointer: str = "/model") -> Target:
-        """The frozen target. Raises `Invalid` for an unknown upstream, dialect, quirk or capacity: nothing is guessed."""
-        upstream = self.upstream(model.upstream)
+    def resolve(self, model: ModelChoice, explicit: Limits | None, pointer: str = "/model", limits_pointer: str | None = None) -> Target:
+        """The frozen target. Raises `Invalid` for an unknown upstream, dialect, quirk or capacity: nothing is guessed.
+
+        `pointer`: where the request names the model; `limits_pointer`: where it would state the limits, if it can.
+        """
+        upstream = self.upstream(model.upstream, f"{pointer}/upstream")
         operator = upstream.models.get(model.name)
         limits = None if operator is None else Limits(operator.context_window, operator.max_output_tokens, "operator")
         try:
             return resolve(model, explicit, upstream.dialect, limits, upstream.quirks, operator.tokenizer if operator else None)
         except UnknownCapacity as error:
-            raise Invalid([Fault("/limits", "unknown-capacity", str(error))], code="unknown-capacity") from None
+            raise Invalid([Fault(limits_pointer or pointer, "unknown-capacity", str(error))], code="unknown-capacity") from None
         except (UnknownDialect, UnknownQuirk) as error:
             raise Invalid([Fault(pointer, "not-yet-supported", str(error))]) from None
 
@@ -46,7 +49,8 @@ class Targets:
         """The same model in another wire format. Raises `Invalid` for one that is not built."""
         upstream = self.upstream(target.model.upstream)
         try:
-            return resolve(target.model, target.limits, dialect, None, upstream.quirks, target.estimator)
+            operator = upstream.models.get(target.model.name)
+            return resolve(target.model, target.limits, dialect, None, upstream.quirks, operator.tokenizer if operator else None)
         except (UnknownDialect, UnknownQuirk) as error:
             raise Invalid([Fault("/dialect", "not-yet-supported", str(error))]) from None
 

@@ -86,9 +86,8 @@ def test_exceptions_hold_what_was_not_plainly_included():
     assert exceptions(found) == {
         "messages": [
             {"disposition": "excluded", "reason": "failed_response", "count": 4, "message_indexes": "1-3,5"},
-            {"disposition": "transformed", "reason": "tool_call_id_repeated", "count": 1, "message_indexes": "4"},
+            {"disposition": "transformed", "reason": "tool_call_id_repeated", "count": 2, "message_indexes": "4"},
             {"disposition": "included", "reason": "missing_tool_result", "count": 1, "message_indexes": "4"},
-            {"disposition": "transformed", "reason": "tool_call_id_fitted", "count": 1, "message_indexes": "4"},
         ],
         "ephemeral": 1,
         "tools": {"masked": 1, "disabled": 1},

@@ -27,7 +27,7 @@ QUERY: dict[str, Schema] = {
     "agent_revision": integer(1, 2**31 - 1),
     "at_seq": SEQ,
     "checkpoint": one_of("latest", "none"),
-    "include": {"type": "array", "items": one_of(*sorted(EVERYTHING))},
+    "include": {"type": "array", "items": {**one_of(*sorted(EVERYTHING)), "x-later": ["cache"]}},
 }
 
 

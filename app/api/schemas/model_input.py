@@ -24,6 +24,7 @@ from app.api.schemas.basics import (
 )
 from app.api.schemas.entries import INPUT
 from app.api.schemas.turns import OVERRIDES
+from app.context.draft import Reason
 
 WHAT_IF = obj({"input": INPUT, "overrides": OVERRIDES, "context": arr(OBJECT, most=64), "state": OBJECT})
 
@@ -50,12 +51,13 @@ DISPATCHED_MAP = {
     **SOURCE_MAP,
     "properties": {**SOURCE_MAP["properties"], "object": {"const": "source_map"}, "session_id": SESSION_ID, "call_id": CALL_ID, "head_seq": SEQ},
 }
+REASON = one_of(*sorted(Reason))
 DECISION = obj(
     {
         "source": OBJECT,
         "disposition": one_of("included", "transformed", "excluded"),
-        "reason": text(),
-        "also": arr(ANY),
+        "reason": REASON,
+        "also": arr(REASON),
         "pass": text(),
         "tokens_before": nullable(COUNT),
         "tokens_after": nullable(COUNT),

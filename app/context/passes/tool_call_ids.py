@@ -22,6 +22,12 @@ _LENGTHS = (24, 9)
 
 _TRIES_MAX = 1_000
 
+Rename = tuple[str, Reason] | None
+"""The new id of a call and why it has one; None: it keeps its own."""
+
+Renamed = dict[str, list[Rename]]
+"""An id → what became of the calls of the newest answer that bear it, in order."""
+
 
 class CallIdRules(LedgerError):
     """No id can be derived under the target's rules: the operator's quirk `call_id_pattern` asks for something unusual."""
@@ -37,7 +43,7 @@ def run(draft: Draft, count: Count) -> None:
     rules = draft.sources.target.rules
     fits = re.compile(rules.call_id_pattern).fullmatch
     taken: set[str] = set()
-    renamed: dict[str, list[str | None]] = {}  # id → the new ids of the newest answer's calls of that id, in order; None: it stays
+    renamed: Renamed = {}
     for item in draft.placed:
         message = item.message
         if message is None:
@@ -53,10 +59,8 @@ def run(draft: Draft, count: Count) -> None:
                     break
 
 
-def _answer(
-    draft: Draft, item: Item, message: NeutralMessage, taken: set[str], fits: Callable[[str], object], chars_max: int
-) -> dict[str, list[str | None]]:
-    given: list[tuple[int, str, str | None]] = []
+def _answer(draft: Draft, item: Item, message: NeutralMessage, taken: set[str], fits: Callable[[str], object], chars_max: int) -> Renamed:
+    given: list[tuple[int, str, Rename]] = []
     reasons: list[Reason] = []
     for position, part in enumerate(message.parts):
         if not isinstance(part, ToolCall):
@@ -73,25 +77,26 @@ def _answer(
         if reason not in reasons:
             reasons.append(reason)
         taken.add(new)
-        given.append((position, old, new))
+        given.append((position, old, (new, reason)))
     if not reasons:
         return {}
     parts = list(message.parts)
-    renamed: dict[str, list[str | None]] = {}
-    for position, old, name in given:
+    renamed: Renamed = {}
+    for position, old, rename in given:
         part = parts[position]
-        renamed.setdefault(old, []).append(name)
-        if name is not None and isinstance(part, ToolCall):
-            parts[position] = replace(part, tool_call_id=name)
+        renamed.setdefault(old, []).append(rename)
+        if rename is not None and isinstance(part, ToolCall):
+            parts[position] = replace(part, tool_call_id=rename[0])
     draft.replace(item, tuple(reasons), NAME, message._replace(parts=tuple(parts)))
     return renamed
 
 
-def _result(draft: Draft, item: Item, message: NeutralMessage, renamed: dict[str, list[str | None]]) -> None:
+def _result(draft: Draft, item: Item, message: NeutralMessage, renamed: Renamed) -> None:
     names = renamed.get(message.tool_call_id or "")
-    name = names.pop(0) if names else None
-    if name is not None:
-        draft.replace(item, (Reason.TOOL_CALL_ID_FITTED,), NAME, message._replace(tool_call_id=name))
+    rename = names.pop(0) if names else None
+    if rename is not None:
+        name, reason = rename
+        draft.replace(item, (reason,), NAME, message._replace(tool_call_id=name))
 
 
 def _derived(item: Item, position: int, old: str, fits: Callable[[str], object], chars_max: int) -> Iterator[str]:

@@ -12,8 +12,8 @@ from app.formats.openai_chat.rules import CALLS_PER_MESSAGE_MAX, CONTENT_CHARS_M
 from app.formats.openai_chat.validate_options import check_options
 from app.formats.openai_chat.validate_parts import check_assistant_part, check_text_part, check_user_part
 from app.formats.protocols import Violation
+from app.models.wire_rules import WireRules
 
-_NAME = re.compile(RULES.name_pattern)
 _PLAIN_ROLES = ("user", "assistant", "system", "developer")
 _ROLES = ("developer", "system", "user", "assistant", "tool", "function")
 
@@ -21,8 +21,11 @@ Found = list[Violation]
 PartCheck = Callable[[Mapping[str, Any], str, Found], None]
 
 
-def validate(body: Mapping[str, Any], call_id_chars_max: int = RULES.call_id_chars_max) -> list[Violation]:
-    """All violations of a parsed JSON body, in its order. Details name rules, limits and positions, never content."""
+def validate(body: Mapping[str, Any], rules: WireRules = RULES) -> list[Violation]:
+    """All violations of a parsed JSON body, in its order. Details name rules, limits and positions, never content.
+
+    `rules`: those of the target, where what a server takes as ids and names is not what the dialect's defaults say.
+    """
     found: Found = []
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
@@ -33,15 +36,15 @@ def validate(body: Mapping[str, Any], call_id_chars_max: int = RULES.call_id_cha
                 text = message.get("content")
                 if len(message) == 2 and type(text) is str and len(text) <= CONTENT_CHARS_MAX and message.get("role") in _PLAIN_ROLES:
                     continue  # no rule is left that it could break, and hundreds of messages are like it
-                _message(message, f"/messages/{index}", found, call_id_chars_max)
+                _message(message, f"/messages/{index}", found, rules)
             else:
                 found.append(Violation(f"/messages/{index}", "not-an-object", "A message is an object."))
         _pairing(messages, found)
-    check_options(body, found)
+    check_options(body, found, rules.name_pattern)
     return found
 
 
-def _message(message: Mapping[str, Any], at: str, found: Found, call_id_chars_max: int) -> None:
+def _message(message: Mapping[str, Any], at: str, found: Found, rules: WireRules) -> None:
     role = message.get("role")
     if role not in _ROLES:
         found.append(Violation(f"{at}/role", "role-unknown", f"A role is one of {', '.join(_ROLES)}."))
@@ -50,14 +53,14 @@ def _message(message: Mapping[str, Any], at: str, found: Found, call_id_chars_ma
     if name is not None and not (isinstance(name, str) and name):
         found.append(Violation(f"{at}/name", "name-invalid", "A name is a non-empty string."))
     if role == "assistant":
-        _assistant(message, at, found, call_id_chars_max)
+        _assistant(message, at, found, rules)
         return
     if role == "function":
         if not isinstance(message.get("content"), str | None):
             found.append(Violation(f"{at}/content", "content-invalid", "A function message has a string or null."))
         return
     if role == "tool":
-        _call_id(message, "tool_call_id", at, found, call_id_chars_max)
+        _call_id(message, "tool_call_id", at, found, rules)
     content = message.get("content")
     if content is None:
         found.append(Violation(f"{at}/content", "content-missing", f"A {role} message needs content; an empty string will do."))
@@ -86,7 +89,7 @@ def _content(content: Any, at: str, found: Found, check: PartCheck) -> None:
                 found.append(Violation(f"{at}/{index}", "not-an-object", "A part is an object."))
 
 
-def _assistant(message: Mapping[str, Any], at: str, found: Found, call_id_chars_max: int) -> None:
+def _assistant(message: Mapping[str, Any], at: str, found: Found, rules: WireRules) -> None:
     content, calls = message.get("content"), message.get("tool_calls")
     if content is not None:
         if not _short_text(content):
@@ -106,34 +109,34 @@ def _assistant(message: Mapping[str, Any], at: str, found: Found, call_id_chars_
         if not isinstance(call, dict):
             found.append(Violation(place, "not-an-object", "A call is an object."))
             continue
-        _call(call, place, found)
-        _call_id(call, "id", place, found, call_id_chars_max)
+        _call(call, place, found, rules.name_pattern)
+        _call_id(call, "id", place, found, rules)
         if isinstance(call.get("id"), str):
             if call["id"] in seen:
                 found.append(Violation(f"{place}/id", "call-id-repeated", "Two calls of one message bear the same id."))
             seen.add(call["id"])
 
 
-def _call(call: Mapping[str, Any], at: str, found: Found) -> None:
+def _call(call: Mapping[str, Any], at: str, found: Found, name_pattern: str) -> None:
     kind = call.get("type", "function")
     inner = call.get(kind) if kind in ("function", "custom") else None
     if not isinstance(inner, dict):
         found.append(Violation(f"{at}/type", "call-type-unknown", "A call is of type function or custom and has the object of that name."))
         return
     name = inner.get("name")
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        found.append(Violation(f"{at}/{kind}/name", "name-invalid", f"A tool name matches {RULES.name_pattern}."))
+    if not isinstance(name, str) or not re.fullmatch(name_pattern, name):
+        found.append(Violation(f"{at}/{kind}/name", "name-invalid", f"A tool name matches {name_pattern}."))
     said = "arguments" if kind == "function" else "input"
     if not isinstance(inner.get(said), str):
         found.append(Violation(f"{at}/{kind}/{said}", "arguments-not-text", f"`{said}` is a string."))
 
 
-def _call_id(holder: Mapping[str, Any], key: str, at: str, found: Found, call_id_chars_max: int) -> None:
+def _call_id(holder: Mapping[str, Any], key: str, at: str, found: Found, rules: WireRules) -> None:
     value = holder.get(key)
     if not isinstance(value, str) or not value:
         found.append(Violation(f"{at}/{key}", "call-id-missing", "A tool call id is a non-empty string."))
-    elif len(value) > call_id_chars_max:
-        found.append(Violation(f"{at}/{key}", "call-id-too-long", f"A tool call id takes at most {call_id_chars_max} characters."))
+    elif len(value) > rules.call_id_chars_max:
+        found.append(Violation(f"{at}/{key}", "call-id-too-long", f"A tool call id takes at most {rules.call_id_chars_max} characters."))
 
 
 def _pairing(messages: list[Any], found: Found) -> None:

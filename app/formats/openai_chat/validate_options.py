@@ -18,11 +18,11 @@ _RANGES = (
 )
 
 
-def check_options(body: Mapping[str, Any], found: list[Violation]) -> None:
-    """Appends what is wrong outside `messages`."""
+def check_options(body: Mapping[str, Any], found: list[Violation], name_pattern: str = rules.RULES.name_pattern) -> None:
+    """Appends what is wrong outside `messages`. `name_pattern`: what the target takes as the name of a tool."""
     if not isinstance(body.get("model"), str) or not body["model"]:
         found.append(Violation("/model", "model-missing", "`model` is a non-empty string."))
-    names = _tools(body, found)
+    names = _tools(body, found, name_pattern)
     _choice(body, names, found)
     _numbers(body, found)
     _stream(body, found)
@@ -41,7 +41,7 @@ def check_options(body: Mapping[str, Any], found: list[Violation]) -> None:
             found.append(Violation("/response_format/json_schema/name", "name-invalid", f"A schema name matches {rules.RULES.name_pattern}."))
 
 
-def _tools(body: Mapping[str, Any], found: list[Violation]) -> set[str]:
+def _tools(body: Mapping[str, Any], found: list[Violation], name_pattern: str) -> set[str]:
     tools, names = body.get("tools"), set[str]()
     if tools is None:
         return names
@@ -57,8 +57,8 @@ def _tools(body: Mapping[str, Any], found: list[Violation]) -> set[str]:
             found.append(Violation(f"/tools/{index}", "tool-invalid", "A tool is of type function or custom and has the object of that name."))
             continue
         at, name = f"/tools/{index}/{kind}", inner.get("name")
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            found.append(Violation(f"{at}/name", "name-invalid", f"A tool name matches {rules.RULES.name_pattern}."))
+        if not isinstance(name, str) or not re.fullmatch(name_pattern, name):
+            found.append(Violation(f"{at}/name", "name-invalid", f"A tool name matches {name_pattern}."))
         elif name in names:
             found.append(Violation(f"{at}/name", "name-repeated", "Two tools bear the same name."))
         else:

@@ -157,7 +157,7 @@ class _Writer:
                 sent, why = media_part(part, self.blobs, self.rules)
                 if why is not None:
                     self.losses.append(WireLoss(part.kind, why, source, index))
-                    sent["text"] = self.text(sent["text"], source, index)
+                sent = self.value(sent, source, index)
             else:
                 self.unsaid(part, source, index)
                 continue
@@ -271,15 +271,15 @@ class _Writer:
             self.losses.append(WireLoss("text", "lone_surrogate", source, part))
         return clean
 
-    def value(self, value: Any) -> Any:
+    def value(self, value: Any, source: int | None = None, part: int | None = None) -> Any:
         """The same for a whole JSON value."""
         if not self.scrub:
             return value
         if isinstance(value, str):
-            return self.text(value)
+            return self.text(value, source, part)
         if isinstance(value, Mapping):
-            return {self.text(key): self.value(item) for key, item in value.items()}
-        return [self.value(item) for item in value] if isinstance(value, (list, tuple)) else value
+            return {self.text(key, source, part): self.value(item, source, part) for key, item in value.items()}
+        return [self.value(item, source, part) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _named(name: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Neutral requests to Chat bodies: what is where, that nothing is dropped or moved, and that the SDK's own types take it."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -231,6 +232,13 @@ def test_quirks_change_keys_and_the_head():
     assert found.losses == (WireLoss("reasoning_effort", "not_in_format"),)
 
 
+def test_the_name_of_a_file_is_replaced_like_any_text():
+    scan = Blob("sha256:" + "b" * 64, "application/pdf", 3)
+    body, found = written(message("user", Media("file", scan, filename="\ud83d.pdf")), blobs={scan.digest: b"pdf"})
+    assert body["messages"][0]["content"][0]["file"]["filename"] == "\ufffd.pdf"
+    assert found.losses == (WireLoss("text", "lone_surrogate", 0, 0),)
+
+
 def test_code_points_that_utf8_cannot_say_are_replaced_and_nothing_else_is():
     text = "nul \x00 sep \u2028 pair \U0001f525 token <|endoftext|> lone \ud83d end"
     body, found = written(message("user", text), system=("s\udc00",), tools=(LOOKUP,))
@@ -259,10 +267,11 @@ def test_whatever_the_ledger_holds_the_body_is_valid_and_every_message_of_it_has
     found = write_request(compiled.request, blobs)
     body = json.loads(found.body.decode("utf-8"))
     assert write_request(compiled.request, blobs).body == found.body
-    for chars in (given_sources.target.rules.call_id_chars_max, 2):  # the second one finds violations
-        assert validate(found.document, chars) == validate(body, chars), "the tree is judged in place of the body"
+    rules = given_sources.target.rules
+    for judged in (rules, replace(rules, call_id_chars_max=2)):  # the second one finds violations
+        assert validate(found.document, judged) == validate(body, judged), "the tree is judged in place of the body"
     if body["messages"]:
-        assert not validate(body, given_sources.target.rules.call_id_chars_max)
+        assert not validate(body, rules)
         assert not objections(found.body)
     head = len(body["messages"]) - len(compiled.request.messages)
     assert head in (0, 1)
