@@ -13,7 +13,8 @@ _SENTENCES = {
     "digest": "The entry's digest does not follow from the chain.",
     "payload": "The payload is not the one that was digested.",
     "message-index": "The message's index does not follow from the messages before it.",
-    "head": "The session's head is not the end of the chain.",
+    "blob": "A blob that the entry names is missing or not the one that was digested.",
+    "head": "The session's head, line or count of messages is not what its entries make it.",
 }
 
 

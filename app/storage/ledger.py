@@ -24,6 +24,7 @@ _WINDOW = "SELECT * FROM ledger.window_v1($1, $2, $3, $4, $5, $6)"
 _ENTRIES = "SELECT * FROM ledger.entries_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
 _LINES = "SELECT * FROM ledger.entry_lines_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
 _LINE = "SELECT ledger.line_v1($1, $2, $3)"
+_HEAD = "SELECT head_seq, head_digest, message_count, line FROM ledger.session_head_v1($1, $2)"
 _VERIFY = "SELECT * FROM ledger.verify_v1($1, $2, $3, $4, $5, $6, $7)"
 
 
@@ -119,12 +120,13 @@ class Ledger:
     async def verify(self, tenant: UUID, session: UUID, progress: Callable[[int], None] | None = None) -> Verified | None:
         """Walks the chain from the first entry to the head of now, in pages; None for an unknown session.
 
-        `progress` hears the seq reached after each page. An erased payload is no problem: the chain covers its digest.
+        `progress` hears the seq reached after each page. What was erased is no problem: the chain covers
+        its digest. The blobs that entries name are digested too.
         """
-        rows = await self._pool.fetch("SELECT head_seq, head_digest FROM ledger.session_head_v1($1, $2)", tenant, session)
+        rows = await self._pool.fetch(_HEAD, tenant, session)
         if not rows:
             return None
-        head_seq, head_digest = rows[0]
+        head_seq, head_digest, head_messages, head_line = rows[0]
         seq, digest, messages = 0, bytes(32), 0
         problems: list[Problem] = []
         while seq < head_seq and len(problems) < PROBLEMS_MAX:
@@ -135,7 +137,8 @@ class Ledger:
             seq, digest, messages = page["last_seq"], page["last_digest"], page["messages"]
             if progress is not None:
                 progress(seq)
-        if not problems and (seq != head_seq or digest != head_digest):
+        line = (await self._pool.fetch(_LINE, tenant, session, head_seq))[0][0]
+        if not problems and (seq, digest, messages, line) != (head_seq, head_digest, head_messages, head_line):
             problems.append(Problem(head_seq, "head"))
         return Verified(seq, digest, tuple(problems[:PROBLEMS_MAX]))
 

@@ -6,16 +6,18 @@ CREATE FUNCTION ledger.idempotency_keep(
   OUT recorded_at timestamptz, OUT replayed boolean)
 LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO ledger.idempotency (tenant_id, route, key, request_digest, status, body, session_id, turn)
-  VALUES (p_tenant, p_route, p_key, p_request_digest, p_status, p_body, p_session, p_turn)
-  ON CONFLICT DO NOTHING;
-  replayed := NOT FOUND;
-  IF replayed THEN
+  LOOP
+    INSERT INTO ledger.idempotency (tenant_id, route, key, request_digest, status, body, session_id, turn)
+    VALUES (p_tenant, p_route, p_key, p_request_digest, p_status, p_body, p_session, p_turn)
+    ON CONFLICT DO NOTHING;
+    replayed := NOT FOUND;
+    EXIT WHEN NOT replayed;
     SELECT i.request_digest, i.status, i.body, i.session_id, i.turn, i.created_at
       INTO stored_digest, stored_status, stored_body, stored_session, stored_turn, recorded_at
       FROM ledger.idempotency i WHERE i.tenant_id = p_tenant AND i.route = p_route AND i.key = p_key;
     IF stored_digest <> p_request_digest THEN
       RAISE EXCEPTION 'the key names another request' USING ERRCODE = 'LG003';
     END IF;
-  END IF;
+    EXIT WHEN FOUND;                                            -- else it was purged in between, and the key is free
+  END LOOP;
 END $$;

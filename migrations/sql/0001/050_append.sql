@@ -115,10 +115,11 @@ BEGIN
       v_flag := substr(p_flags, i, 1);
     END IF;
     message_indexes[i] := CASE v_family WHEN 'm' THEN v_messages + length(translate(left(p_families, i - 1), 'sft', '')) END;
-    payload_digests[i] := ledger.payload_digest(p_salts[i], p_payloads[i], p_attributes[i], p_lines[i], p_blob_names[i]);
+    payload_digests[i] := ledger.payload_digest(p_salts[i], p_payloads[i], p_attributes[i]);
     head_digest := ledger.link_digest(
       head_digest, v_head + i, p_kinds[i], v_family, p_versions[i], v_turns[i], message_indexes[i], p_agents[i],
-      coalesce(p_invocations[i], 0), p_tokens[i], v_flag IN ('1', '3'), v_flag IN ('0', '1'), p_ats[i], recorded_at, payload_digests[i]);
+      coalesce(p_invocations[i], 0), p_tokens[i], v_flag IN ('1', '3'), v_flag IN ('0', '1'), p_ats[i], recorded_at,
+      p_lines[i], p_blob_names[i], payload_digests[i]);
     digests[i] := head_digest;
   END LOOP;
   IF v_count > 0 THEN

@@ -22,6 +22,9 @@ DECLARE
   v_place    int;
   v_flag     text := '0';
 BEGIN
+  IF cardinality(p_places) > 256 OR length(p_families) <> cardinality(p_places) OR translate(p_families, 'msft', '') <> '' THEN
+    RAISE EXCEPTION 'a group holds at most 256 entries, each with a family' USING ERRCODE = 'LG005';
+  END IF;
   IF current_setting('app.tenant_id', true) NOT IN ('', p_tenant::text) THEN
     RAISE EXCEPTION 'this transaction belongs to another tenant' USING ERRCODE = 'LG009';
   END IF;
@@ -63,10 +66,11 @@ BEGIN
       message_indexes[i] := v_messages[v_place];
       v_messages[v_place] := v_messages[v_place] + 1;
     END IF;
-    payload_digests[i] := ledger.payload_digest(p_salts[i], p_payloads[i], p_attributes[i], NULL, p_blob_names[i]);
+    payload_digests[i] := ledger.payload_digest(p_salts[i], p_payloads[i], p_attributes[i]);
     v_heads[v_place] := ledger.link_digest(
       v_heads[v_place], v_seqs[i], p_kinds[i], substr(p_families, i, 1), p_versions[i], p_turns[i], message_indexes[i], p_agents[i],
-      coalesce(p_invocations[i], 0), p_tokens[i], v_flag IN ('1', '3'), v_flag IN ('0', '1'), p_ats[i], recorded_at, payload_digests[i]);
+      coalesce(p_invocations[i], 0), p_tokens[i], v_flag IN ('1', '3'), v_flag IN ('0', '1'), p_ats[i], recorded_at,
+      NULL, p_blob_names[i], payload_digests[i]);
     digests[i] := v_heads[v_place];
   END LOOP;
 

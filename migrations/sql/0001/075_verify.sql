@@ -1,5 +1,5 @@
 -- One page of the walk along the chain, from where the page before ended: at most p_max entries behind p_after, whose digest was p_prev
--- and which p_messages messages had preceded.
+-- and which p_messages messages had preceded. It ends early where the blobs that its entries name are large.
 CREATE FUNCTION ledger.verify_v1(
   p_tenant uuid, p_session uuid, p_after bigint, p_head bigint, p_prev bytea, p_messages bigint, p_max int,
   OUT last_seq bigint, OUT last_digest bytea, OUT messages bigint, OUT problem_seqs bigint[], OUT problems text[])
@@ -8,6 +8,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   v_entry ledger.entries%ROWTYPE;
   v_what  text;
+  v_bytes bigint := 0;
 BEGIN
   PERFORM ledger.enter_tenant(p_tenant);
   last_digest := p_prev;
@@ -21,14 +22,23 @@ BEGIN
   LOOP
     v_what := CASE
       WHEN v_entry.seq <> coalesce(last_seq, p_after) + 1 THEN 'gap'
-      WHEN v_entry.family = 'm' AND v_entry.message_index <> messages THEN 'message-index'
-      WHEN v_entry.erased_at IS NULL AND v_entry.payload_digest <> ledger.payload_digest(
-             v_entry.salt, v_entry.payload::text, v_entry.attributes::text, v_entry.line, v_entry.blobs) THEN 'payload'
-      WHEN v_entry.digest <> ledger.link_digest(
+      WHEN v_entry.message_index IS DISTINCT FROM CASE WHEN v_entry.family = 'm' THEN messages END THEN 'message-index'
+      WHEN CASE WHEN v_entry.erased_at IS NOT NULL THEN num_nonnulls(v_entry.salt, v_entry.payload, v_entry.attributes) > 0
+                ELSE v_entry.payload_digest IS DISTINCT FROM ledger.payload_digest(
+                       v_entry.salt, v_entry.payload::text, v_entry.attributes::text) END THEN 'payload'
+      WHEN v_entry.digest IS DISTINCT FROM ledger.link_digest(
              last_digest, v_entry.seq, v_entry.kind, v_entry.family, v_entry.version, v_entry.turn, v_entry.message_index, v_entry.agent,
              v_entry.invocation, v_entry.tokens, v_entry.hidden, v_entry.include_in_context, v_entry.at, v_entry.recorded_at,
-             v_entry.payload_digest) THEN 'digest'
+             v_entry.line, v_entry.blobs, v_entry.payload_digest) THEN 'digest'
     END;
+    IF v_what IS NULL AND v_entry.blobs IS NOT NULL THEN
+      SELECT v_bytes + coalesce(sum(b.byte_length), 0),
+             CASE WHEN count(*) FILTER (WHERE b.erased_at IS NOT NULL OR sha256(b.body) = b.digest) < count(*) THEN 'blob' END
+        INTO v_bytes, v_what
+        FROM string_to_table(v_entry.blobs, ' ') AS w(name)
+        LEFT JOIN ledger.blobs b
+          ON b.tenant_id = p_tenant AND b.session_id = p_session AND b.digest = decode(substr(w.name, length('sha256:') + 1), 'hex');
+    END IF;
     IF v_what IS NOT NULL THEN
       problem_seqs := problem_seqs || v_entry.seq;
       problems := problems || v_what;
@@ -36,6 +46,7 @@ BEGIN
     last_seq := v_entry.seq;
     last_digest := v_entry.digest;
     messages := messages + (v_entry.family = 'm')::int;
+    EXIT WHEN v_bytes > 67108864;
   END LOOP;
 END $$;
 GRANT EXECUTE ON FUNCTION ledger.verify_v1 TO ledger_app, ledger_reader;

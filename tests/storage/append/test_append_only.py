@@ -1,11 +1,17 @@
 """What the database refuses whoever asks: entries are only ever added, and by append_v1 alone."""
 
+import asyncio
+from asyncio.subprocess import PIPE
+
 import asyncpg
 import pytest
 
+from app.storage.append_arguments import APPEND_MANY, many_arguments
+from app.storage.embedded.binaries import find_binaries
+from app.storage.faults import StorageFault
 from app.storage.types import Append
 from tests.database.copies import connect
-from tests.storage.sessions_made import opened, said
+from tests.storage.sessions_made import claimed, fetch_as_admin, opened, said
 
 pytestmark = [pytest.mark.req("S4-10", "X-91")]
 
@@ -95,3 +101,41 @@ async def test_the_eraser_empties_a_payload_once_and_nothing_else_and_the_chain_
     assert entry.payload is None
     assert entry.digest
     await store.ledger.append(tenant, session, Append(entries=(said(),)))
+
+
+@pytest.mark.req("X-91")
+async def test_nobody_may_run_what_he_was_not_granted(migrate_url):
+    rights = (
+        "SELECT proname FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace AND has_function_privilege($1, oid, 'EXECUTE')"
+        " UNION SELECT relname FROM pg_class WHERE relnamespace = 'ledger'::regnamespace AND relkind <> 'i'"
+        " AND has_table_privilege($1, oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')"
+    )
+    found = {role: {name for (name,) in await fetch_as_admin(migrate_url, rights, role)} for role in ("public", "ledger_reader", "ledger_backup")}
+    assert found["public"] == set()
+    assert found["ledger_backup"] == {"current_tenant"}
+    writers = {name for name in found["ledger_reader"] if any(word in name for word in ("append", "put", "purge", "renew", "revoke", "key", "claim", "delta"))}
+    assert writers == set()
+
+
+async def test_a_group_is_checked_as_one_append_is(store, tenant):
+    session = await opened(store, tenant)
+    arguments = list(many_arguments(tenant, [(session, Append(entries=(said(), said())))]))
+    families = 7
+    for wrong in ("m", "mx", "mmm", "m "):
+        arguments[families] = wrong
+        with pytest.raises(StorageFault, match="LG005"):
+            await store._pool.fetch(APPEND_MANY, *arguments)
+    with pytest.raises(StorageFault, match="LG005"):
+        await store._pool.fetch(APPEND_MANY, *many_arguments(tenant, [(session, Append(entries=(said(),) * 257))]))
+    assert (await store.sessions.get(tenant, session)).head_seq == 0
+
+
+async def test_a_dump_as_the_backup_role_holds_every_row(store, tenant, migrate_url):
+    await claimed(store, tenant, await opened(store, tenant, entries=2))
+    dump = await asyncio.create_subprocess_exec(
+        find_binaries() / "pg_dump", "--enable-row-security", "--role=ledger_backup", "--data-only", migrate_url, stdout=PIPE, stderr=PIPE
+    )
+    said_out, said_err = await dump.communicate()
+    assert (dump.returncode, said_err) == (0, b"")
+    rows = {part.split(b" ", 1)[0].decode(): len(part.split(b"\\.\n", 1)[0].splitlines()) - 1 for part in said_out.split(b"COPY ledger.")[1:]}
+    assert {name: count for name, count in rows.items() if count} == {"alembic_version": 1, "sessions": 1, "entries": 3, "turns": 1, "claims": 1}

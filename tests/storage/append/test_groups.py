@@ -1,6 +1,7 @@
 """Group commit: appends that wait go together, and nothing that happens to one of them happens to another."""
 
 import asyncio
+from hashlib import sha256
 from uuid import uuid4
 
 import asyncpg
@@ -11,7 +12,7 @@ from app.storage import groups
 from app.storage.append_arguments import APPEND, APPEND_MANY, many_arguments
 from app.storage.rows import EntryFilter
 from app.storage.store import open_store
-from app.storage.types import Append, Appended, SessionPatch, committed
+from app.storage.types import Append, Appended, NewBlob, SessionPatch, committed
 from tests.database.copies import connect
 from tests.storage.sessions_made import claimed, opened, said
 
@@ -42,7 +43,10 @@ async def test_what_waits_goes_in_one_statement_and_reads_back_as_it_was_answere
     sessions = [await opened(store, tenant, entries=number % 3) for number in range(20)]
     heads = [number % 3 for number in range(20)]
     rich = said("seen", tokens=3, attributes='{"ui" : "web"}', agent="triage", invocation=2)
-    unseen = said("unseen", hidden=True, include_in_context=False, blobs=("sha256:" + "0" * 64,))
+    picture = NewBlob("sha256:" + sha256(b"p").hexdigest(), "image/png", b"p")
+    unseen = said("unseen", hidden=True, include_in_context=False, blobs=(picture.digest,))
+    for session in sessions:
+        await store.blobs.put(tenant, session, picture)
     many = [(rich, unseen, said("last"))[: 1 + number % 3] for number in range(20)]
     del sent[:]
     done = await together(store, tenant, [(session, Append(entries=new)) for session, new in zip(sessions, many, strict=True)])

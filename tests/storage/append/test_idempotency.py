@@ -68,3 +68,23 @@ async def test_answers_of_requests_that_append_nothing_are_kept_too_and_purged_b
     assert await store.idempotency.purge(3600, 10) == 0
     assert await store.idempotency.purge(0, 10) == 1
     assert await store.idempotency.remember(tenant, keyed(b"two")) is None
+
+
+async def test_a_key_that_is_purged_while_it_is_used_is_new_or_known(store, tenant):
+    purges = 0
+
+    async def used() -> None:
+        for _ in range(1000):
+            kept = await store.idempotency.remember(tenant, keyed())
+            assert kept is None or (kept.status, kept.request_digest) == (201, keyed().request_digest)
+
+    async def purged() -> None:
+        nonlocal purges
+        while True:
+            purges += await store.idempotency.purge(0, 10)
+
+    purging = [asyncio.create_task(purged()) for _ in range(2)]
+    await asyncio.gather(*[used() for _ in range(3)])
+    for task in purging:
+        task.cancel()
+    assert purges > 100
