@@ -15,6 +15,15 @@ def timestamp(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
+def read_timestamp(value: object) -> datetime | None:
+    """The moment that a text with an offset names (ISO 8601), in UTC; None for anything else, and outside of the years 1 to 9999."""
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+        return found.astimezone(UTC) if found is not None and found.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
+
+
 def _string(value: str | None) -> str:
     return "null" if value is None else orjson.dumps(value).decode()
 

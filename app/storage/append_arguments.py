@@ -102,7 +102,7 @@ def _columns(entries: Sequence[NewEntry]) -> tuple[Any, ...]:
         _column(entries, "agent", None),
         _column(entries, "invocation", 0),
         _column(entries, "attributes", None),
-        _column(entries, "at", None),
+        [entry.at and entry.at.isoformat() for entry in entries] if any(entry.at for entry in entries) else None,
         [" ".join(entry.blobs) or None for entry in entries] if any(entry.blobs for entry in entries) else None,
     )
 

@@ -3,11 +3,12 @@
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
+import pytest
 from hypothesis import given
 
 from app.entries import lossless
 from app.entries.messages import Entry
-from app.entries.wire import entry_json, timestamp
+from app.entries.wire import entry_json, read_timestamp, timestamp
 from tests.entries.values import json_texts
 
 AT = datetime(2026, 11, 29, 12, 0, 0, 5, tzinfo=UTC)
@@ -43,3 +44,24 @@ def test_a_body_with_its_blobs_inline_replaces_the_stored_one():
 
 def test_times_are_rfc_3339_in_utc():
     assert timestamp(AT) == "2026-11-29T12:00:00.000005Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("2026-11-29T12:00:00.000005Z", AT),
+        ("2026-11-29T13:00:00.000005+01:00", AT),
+        ("0001-01-01T00:00:00Z", datetime(1, 1, 1, tzinfo=UTC)),
+        ("9999-12-31T23:59:59.999999Z", datetime(9999, 12, 31, 23, 59, 59, 999999, UTC)),
+        ("0001-01-01T00:00:00+00:01", None),
+        ("9999-12-31T23:59:59-00:01", None),
+        ("2026-11-29T12:00:00", None),
+        ("2026-11-29T25:00:00Z", None),
+        ("", None),
+        (None, None),
+        (1700000000, None),
+    ],
+)
+def test_a_time_is_read_where_it_names_a_moment_that_can_be_kept(text, at):
+    assert read_timestamp(text) == at
+    assert at is None or read_timestamp(timestamp(at)) == at

@@ -17,8 +17,8 @@ AGENTS = ("a", "A.b-c_9", 'quo"te\\back/slash', "\b\f\n\r\t\x01\x1f\x7f\x80", "\
 TIMES = (
     datetime(2024, 2, 29, 23, 59, 59, 999999, UTC),
     datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=5, minutes=30))),
-    datetime(1, 1, 1, 0, 0, 0, 1, UTC),
-    datetime(9999, 12, 31, tzinfo=UTC),
+    datetime(1, 1, 1, tzinfo=UTC),
+    datetime(9999, 12, 31, 23, 59, 59, 999999, UTC),
     datetime(1969, 7, 20, 20, 17, 40, 120, UTC),
 )
 PAYLOADS = ('{"parts":[]}', '{ "parts" : [ 1e2 , -0.0, 18446744073709551617 ],\t"a":"\\ud800\\u0000"}', "[\n]", '"é\U0001f469"', "null")
@@ -32,7 +32,9 @@ async def test_each_field_is_spelled_alike(store, tenant):
     odd += [NewEntry("tool_result", PAYLOADS[1], tokens=2**31 - 1, include_in_context=False, blobs=("sha256:" + "0" * 64,))]
     await store.ledger.append(tenant, session, Append(entries=tuple(odd)))
     chosen = EntryFilter()
-    expected = [entry_json(entry) for entry in await store.ledger.entries(tenant, session, chosen, 1000)]
+    entries = await store.ledger.entries(tenant, session, chosen, 1000)
+    assert [entry.at for entry in entries] == [entry.at for entry in odd]
+    expected = [entry_json(entry) for entry in entries]
     (found,) = await store.ledger.lines(tenant, session, chosen, 1000)
     assert found.text == "".join(line + "\n" for line in expected)
     assert (found.entries, found.last_seq, found.has_blobs) == (len(odd), len(odd), True)

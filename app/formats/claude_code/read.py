@@ -6,12 +6,12 @@ only which of them the next model call gets: what was left by a rewind stays vis
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from app.entries import lossless
 from app.entries.messages import Answer, Message, Status, ToolResult
 from app.entries.parts import Part, Text, ToolCall
+from app.entries.wire import read_timestamp
 from app.formats.claude_code.blocks import answer_part, input_part, result_parts
 from app.formats.claude_code.branch import blocks, current_branch, is_conversation
 from app.formats.protocols import ImportedMessage, ImportedSession, Note, UnreadableImport
@@ -212,7 +212,7 @@ class _Session:
         attributes = lossless.dumps({"claude_code": {"lines": [self.places[index]], **facts}})
         in_context = index in self.branch and not covered
         hidden = record.get("isMeta") is True
-        self.session.entries.append(ImportedMessage(kind, body, _time(record.get("timestamp")), attributes, hidden, in_context))
+        self.session.entries.append(ImportedMessage(kind, body, read_timestamp(record.get("timestamp")), attributes, hidden, in_context))
 
     def _change(self, index: int, what: str, why: str) -> None:
         self.session.changed.append(Note(self.places[index], what, why))
@@ -229,11 +229,3 @@ def _title(entry: ImportedMessage) -> str | None:
     parts = entry.body.parts if isinstance(entry.body, Message) else ()
     text = " ".join(next((part.text for part in parts if isinstance(part, Text)), "").split())
     return text[:80] or None
-
-
-def _time(value: Any) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    return found if found is not None and found.tzinfo is not None else None

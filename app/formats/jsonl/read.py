@@ -1,12 +1,12 @@
 """Our own export to sessions: every entry of every kind, with the exact texts of body and attributes."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
 from app.entries.kinds import Family, kind_of
 from app.entries.messages import decode
+from app.entries.wire import read_timestamp
 from app.formats.jsonl.write import VERSION
 from app.formats.protocols import ImportedMessage, ImportedSession, Note, UnreadableImport
 from app.formats.reading import lines, mapping, store, values
@@ -104,7 +104,7 @@ def _entry(value: Mapping[str, Any], number: int, session: ImportedSession) -> N
         ImportedMessage(
             kind,
             body,
-            _time(value.get("at")) or _time(value.get("recorded_at")),
+            read_timestamp(value.get("at")) or read_timestamp(value.get("recorded_at")),
             attributes if isinstance(attributes, str) else None,
             value.get("hidden") is True,
             value.get("include_in_context") is not False,
@@ -115,10 +115,3 @@ def _entry(value: Mapping[str, Any], number: int, session: ImportedSession) -> N
         )
     )
     session.kept += 1
-
-
-def _time(value: Any) -> datetime | None:
-    try:
-        return datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None

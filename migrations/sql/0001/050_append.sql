@@ -1,7 +1,8 @@
 -- The one way to write a session: one statement, one round trip, one transaction, whatever it does. The tenant is an argument and
 -- entered here, so that the call works in AUTOCOMMIT behind a pooler.
 -- Written for few expressions and statements on the plain path: in AUTOCOMMIT plpgsql prepares each one anew for every call.
--- Arrays run along the entries; payloads are text, so that no codec of a driver touches the bytes. p_more holds the rare parts
+-- Arrays run along the entries; payloads and times are text, so that no codec of a driver touches them (the first and the last moment of
+-- its calendar are infinities to asyncpg). p_more holds the rare parts
 -- as JSON of numbers, ids and flags; p_documents the texts that belong to them, by place:
 --   1 agent · 2 model · 3 title · 4 metadata · 5 user · 6 external_id · 7 options · 8 error · 9 pending · 10 usage of the turn ·
 --   11 record · 12 attempts · 13 usage of the call · 14 route · 15 key · 16 body · 17–20 as 7–10, of the turn that is settled beside
@@ -10,7 +11,7 @@
 CREATE FUNCTION ledger.append_v1(
   p_tenant uuid, p_session uuid,
   p_kinds text[], p_families text, p_versions int[], p_turns bigint[], p_tokens int[], p_payloads text[], p_salts bytea[],
-  p_flags text, p_agents text[], p_invocations int[], p_attributes text[], p_ats timestamptz[], p_blob_names text[], p_lines text[],
+  p_flags text, p_agents text[], p_invocations int[], p_attributes text[], p_ats text[], p_blob_names text[], p_lines text[],
   p_expected_head bigint, p_fence bigint, p_beside boolean, p_refuse_pending boolean, p_more text, p_documents text[],
   p_event_ns bigint[], p_event_turns bigint[], p_event_bodies text[],
   p_blob_digests bytea[], p_blob_types text[], p_blob_bodies bytea[],
@@ -118,14 +119,14 @@ BEGIN
     payload_digests[i] := ledger.payload_digest(p_salts[i], p_payloads[i], p_attributes[i]);
     head_digest := ledger.link_digest(
       head_digest, v_head + i, p_kinds[i], v_family, p_versions[i], v_turns[i], message_indexes[i], p_agents[i],
-      coalesce(p_invocations[i], 0), p_tokens[i], v_flag IN ('1', '3'), v_flag IN ('0', '1'), p_ats[i], recorded_at,
+      coalesce(p_invocations[i], 0), p_tokens[i], v_flag IN ('1', '3'), v_flag IN ('0', '1'), p_ats[i]::timestamptz, recorded_at,
       p_lines[i], p_blob_names[i], payload_digests[i]);
     digests[i] := head_digest;
   END LOOP;
   IF v_count > 0 THEN
     INSERT INTO ledger.entries (tenant_id, session_id, seq, turn, message_index, at, recorded_at, salt, invocation, tokens, version,
                                 hidden, include_in_context, payload_digest, digest, family, kind, agent, payload, attributes, line, blobs)
-    SELECT p_tenant, p_session, v_head + e.i, e.turn, e.message_index, e.at, append_v1.recorded_at, e.salt, coalesce(e.invocation, 0),
+    SELECT p_tenant, p_session, v_head + e.i, e.turn, e.message_index, e.at::timestamptz, append_v1.recorded_at, e.salt, coalesce(e.invocation, 0),
            e.tokens, e.version, coalesce(e.flag, '0') IN ('1', '3'), coalesce(e.flag, '0') IN ('0', '1'), e.payload_digest, e.digest,
            e.family, e.kind, e.agent, e.payload::json, e.attributes::json, e.line, e.blobs
       FROM unnest(p_kinds, string_to_array(p_families, NULL), p_versions, v_turns, p_tokens, p_payloads,

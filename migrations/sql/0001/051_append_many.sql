@@ -7,7 +7,7 @@
 CREATE FUNCTION ledger.append_many_v1(
   p_tenant uuid, p_sessions uuid[], p_expected_heads bigint[], p_fences bigint[], p_modes text, p_places int[],
   p_kinds text[], p_families text, p_versions int[], p_turns bigint[], p_tokens int[], p_payloads text[], p_salts bytea[],
-  p_flags text, p_agents text[], p_invocations int[], p_attributes text[], p_ats timestamptz[], p_blob_names text[],
+  p_flags text, p_agents text[], p_invocations int[], p_attributes text[], p_ats text[], p_blob_names text[],
   OUT last_seqs bigint[], OUT fences bigint[], OUT message_indexes bigint[], OUT payload_digests bytea[], OUT digests bytea[],
   OUT recorded_at timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET plan_cache_mode = force_generic_plan AS $$
@@ -69,14 +69,14 @@ BEGIN
     payload_digests[i] := ledger.payload_digest(p_salts[i], p_payloads[i], p_attributes[i]);
     v_heads[v_place] := ledger.link_digest(
       v_heads[v_place], v_seqs[i], p_kinds[i], substr(p_families, i, 1), p_versions[i], p_turns[i], message_indexes[i], p_agents[i],
-      coalesce(p_invocations[i], 0), p_tokens[i], v_flag IN ('1', '3'), v_flag IN ('0', '1'), p_ats[i], recorded_at,
+      coalesce(p_invocations[i], 0), p_tokens[i], v_flag IN ('1', '3'), v_flag IN ('0', '1'), p_ats[i]::timestamptz, recorded_at,
       NULL, p_blob_names[i], payload_digests[i]);
     digests[i] := v_heads[v_place];
   END LOOP;
 
   INSERT INTO ledger.entries (tenant_id, session_id, seq, turn, message_index, at, recorded_at, salt, invocation, tokens, version,
                               hidden, include_in_context, payload_digest, digest, family, kind, agent, payload, attributes, blobs)
-  SELECT p_tenant, p_sessions[p_places[e.i]], v_seqs[e.i], p_turns[e.i], message_indexes[e.i], p_ats[e.i], append_many_v1.recorded_at,
+  SELECT p_tenant, p_sessions[p_places[e.i]], v_seqs[e.i], p_turns[e.i], message_indexes[e.i], p_ats[e.i]::timestamptz, append_many_v1.recorded_at,
          p_salts[e.i], coalesce(p_invocations[e.i], 0), p_tokens[e.i], p_versions[e.i],
          coalesce(substr(p_flags, e.i, 1), '0') IN ('1', '3'), coalesce(substr(p_flags, e.i, 1), '0') IN ('0', '1'),
          payload_digests[e.i], digests[e.i], substr(p_families, e.i, 1), p_kinds[e.i], p_agents[e.i], p_payloads[e.i]::json,

@@ -113,7 +113,11 @@ async def test_nobody_may_run_what_he_was_not_granted(migrate_url):
     found = {role: {name for (name,) in await fetch_as_admin(migrate_url, rights, role)} for role in ("public", "ledger_reader", "ledger_backup")}
     assert found["public"] == set()
     assert found["ledger_backup"] == {"current_tenant"}
-    writers = {name for name in found["ledger_reader"] if any(word in name for word in ("append", "put", "purge", "renew", "revoke", "key", "claim", "delta"))}
+    writers = {
+        name
+        for name in found["ledger_reader"]
+        if any(word in name for word in ("append", "put", "purge", "renew", "revoke", "key", "claim", "delta"))
+    }
     assert writers == set()
 
 
