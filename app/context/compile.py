@@ -73,8 +73,9 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     awaiting = _awaiting(draft)
     for spec in sources.agent.renderers:
         RENDERERS[spec.renderer](draft, spec, count)
+    placed = set(map(id, draft.placed))
     for item in draft.items:
-        if not item.steps:
+        if item.message is not None and id(item) not in placed:
             draft.drop(item, Reason.NOT_RENDERED, "finish")
     message_count = _prompt_parts(draft)
     messages: list[NeutralMessage] = draft.sent()

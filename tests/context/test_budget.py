@@ -1,16 +1,21 @@
 """Vector 8 and its neighbours: the hard limit to the token."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.context.budget import Budget, budget
 from app.context.passes.measure import Measured
+from app.context.sources import AgentRevision, CompactionPolicy
 from app.models.resolve import Limits, ModelChoice, resolve
 from tests.strategies import agent
 
 
-def budgeted(total: int, window: int = 32_000, output: int = 4_096, name: str = "gpt-4o", **params: int) -> Budget:
+def budgeted(
+    total: int, window: int = 32_000, output: int = 4_096, name: str = "gpt-4o", revision: AgentRevision | None = None, **params: int
+) -> Budget:
     target = resolve(ModelChoice("openai", name, params), Limits(window, output, "explicit"), "openai-chat")
-    return budget(target, agent(), Measured(0, 0, total, 0))
+    return budget(target, revision or agent(), Measured(0, 0, total, 0))
 
 
 @pytest.mark.req("S0-31", "S3-07", "X-35", "T-06")
@@ -53,6 +58,12 @@ def test_fractions_are_taken_as_written():
     for window in range(100, 3_000, 7):
         found = budgeted(0, window, 10)
         assert found.trigger == -(-found.input_limit * 9 // 10)
+
+
+def test_an_agents_own_mark_holds_where_it_is_the_lower_one():
+    for max_tokens, trigger in ((1_000, 1_000), (10**6, 23_674)):
+        revision = replace(agent(), compaction=CompactionPolicy(max_tokens=max_tokens))
+        assert budgeted(0, revision=revision).trigger == trigger
 
 
 def test_its_json_is_the_contracts():

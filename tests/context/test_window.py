@@ -56,6 +56,23 @@ def test_partial_answers_text_keeps_the_text_of_a_stopped_answer_alone(status: S
     assert fate(found, 3) == ("excluded", "orphan_tool_result"), "nothing of an unfinished answer was acted on"
 
 
+@pytest.mark.req("S3-16")
+def test_what_is_changed_and_then_left_out_is_out_and_says_both():
+    ledger = Ledger()
+    ledger.answer("so far", status=Status.INTERRUPTED)
+    found = compiled(ledger.sources(agent(turn={"partial_answers": "text"}, context=[SYSTEM])))
+    row = found.decisions[0]
+    assert (row.disposition, row.reason, row.also, row.tokens_after) == ("excluded", "not_rendered", ("partial_answer",), 0)
+
+
+@pytest.mark.req("S1-18")
+def test_a_message_of_no_turn_that_is_out_of_context_is_in_no_input():
+    ledger = Ledger()
+    ledger.user("posted, not asked", include_in_context=False)
+    for running_turn in (None, 1):
+        assert fate(compiled(ledger.sources(running_turn=running_turn)), 1) == ("excluded", "not_in_context")
+
+
 @pytest.mark.req("T-10")
 def test_a_stopped_answer_without_text_leaves_nothing():
     ledger = Ledger()
