@@ -17,7 +17,7 @@ from app.api import problems
 from app.api.access import is_loopback_name
 from app.api.answers import problem_answer
 from app.config.settings import Settings
-from app.telemetry.context import bound_request_id
+from app.telemetry.context import bound_request
 
 log = logging.getLogger("context_ledger.api")
 
@@ -54,8 +54,7 @@ class Edge:
             return
         headers = Headers(scope=scope)
         scope["context_ledger.request_id"] = chosen = request_id(headers)
-        scope["context_ledger.trace_id"] = trace_id(headers)
-        with bound_request_id(chosen):
+        with bound_request(chosen, trace_id(headers)):
             await self._serve(scope, receive, send, headers, chosen)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, headers: Headers, chosen: str) -> None:

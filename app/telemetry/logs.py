@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from app.telemetry.context import request_id
+from app.telemetry.context import request_id, trace_id
 from app.telemetry.redaction import Redactor
 
 MESSAGE_CHARS_MAX = 16_384
@@ -16,7 +16,8 @@ TRACEBACK_CHARS_MAX = 65_536
 _CUT = " … (cut)"
 
 # What every record has; the rest came by `extra=` and belongs to the line.
-_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id", "color_message", "taskName"}
+_BOUND = {"request_id": request_id, "trace_id": trace_id}
+_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"} | _BOUND.keys()
 
 
 class RedactionFilter(logging.Filter):
@@ -43,7 +44,8 @@ class RedactionFilter(logging.Filter):
             record.stack_info = self._clean(record.stack_info, TRACEBACK_CHARS_MAX)
         for name in vars(record).keys() - _OWN:
             setattr(record, name, self._value(getattr(record, name)))
-        record.request_id = request_id()
+        for name, read in _BOUND.items():
+            setattr(record, name, read())
         return True
 
     def _value(self, value: Any) -> Any:
@@ -65,8 +67,7 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        if (bound := getattr(record, "request_id", None)) is not None:
-            line["request_id"] = bound
+        line |= _bound(record)
         line.update((name, value) for name, value in vars(record).items() if name not in _OWN and name not in line)
         if record.exc_text:
             line["exception"] = record.exc_text
@@ -81,12 +82,16 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).astimezone().strftime("%H:%M:%S")
         extra = {name: value for name, value in vars(record).items() if name not in _OWN}
-        if (bound := getattr(record, "request_id", None)) is not None:
-            extra["request_id"] = bound
+        extra |= _bound(record)
         words = [at, f"{record.levelname.lower():7}", record.name, _escape(record.getMessage())]
         words += [f"{name}={_escape(str(value))}" for name, value in extra.items()]
         tail = [text for text in (record.exc_text, record.stack_info) if text]
         return "\n".join([" ".join(words), *(text.encode("utf-8", "backslashreplace").decode() for text in tail)])
+
+
+def _bound(record: logging.LogRecord) -> dict[str, str]:
+    """What the record says of the request at hand."""
+    return {name: value for name in _BOUND if (value := getattr(record, name, None)) is not None}
 
 
 def _escape(text: str) -> str:

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from app.telemetry.context import bound_request_id, request_id
+from app.telemetry.context import bound_request, request_id, trace_id
 from app.telemetry.logs import MESSAGE_CHARS_MAX, RedactionFilter, configure_logs
 from app.telemetry.redaction import Redactor
 
@@ -129,15 +129,15 @@ def test_level_and_fields(lines):
     assert "request_id" not in line
 
 
-async def test_the_request_id_is_that_of_the_task(lines):
+async def test_request_and_trace_are_those_of_the_task(lines):
     async def serve(name):
-        with bound_request_id(name):
+        with bound_request(name, f"trace-{name}"):
             await asyncio.sleep(0)
             logging.getLogger("app.test").info(name)
 
     await asyncio.gather(serve("r1"), serve("r2"))
-    assert [(line["message"], line["request_id"]) for line in lines()] == [("r1", "r1"), ("r2", "r2")]
-    assert request_id() is None
+    assert [(line["message"], line["request_id"], line["trace_id"]) for line in lines()] == [("r1", "r1", "trace-r1"), ("r2", "r2", "trace-r2")]
+    assert (request_id(), trace_id()) == (None, None)
 
 
 def test_configuring_again_replaces_the_handler(restored):
