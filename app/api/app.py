@@ -14,7 +14,7 @@ from app.api import describe
 from app.api.access import Access
 from app.api.edge import Edge
 from app.api.problems import Problem
-from app.api.routes import agents, model_input, operations, raw, sessions, transfers, turns
+from app.api.routes import agents, later, model_input, operations, raw, sessions, transfers, turns
 from app.api.routing import Operation, endpoint, refusal
 from app.api.services import Services
 from app.config.settings import Settings
@@ -49,6 +49,7 @@ def build_api(services: Services | None, settings: Settings, lifespan: Lifespan 
     app.openapi = described  # type: ignore[method-assign]  # FastAPI documents this assignment as the way to give another document
     app.router.redirect_slashes = False
     app.router.routes.extend(Route(one.path, endpoint(one), methods=[one.method], name=one.name) for one in _by_path())
+    app.router.routes.extend(later.later_routes())
     app.add_exception_handler(HTTPException, _refused)
     app.add_middleware(Edge, settings=settings)
     return app

@@ -35,9 +35,9 @@ async def read_bytes(request: Request, bytes_max: int = BODY_BYTES_MAX) -> bytes
 
 def check_media_type(request: Request) -> None:
     """Raises `unsupported-media-type` unless the body is announced as JSON in UTF-8."""
-    media_type, _, parameters = request.headers.get("content-type", "").partition(";")
-    charset = parameters.replace(" ", "").lower()
-    if media_type.strip().lower() != "application/json" or (charset.startswith("charset=") and charset not in ("charset=utf-8", 'charset="utf-8"')):
+    media_type, *parameters = [piece.strip().lower() for piece in request.headers.get("content-type", "").split(";")]
+    charsets = [piece.removeprefix("charset=").strip('"') for piece in parameters if piece.startswith("charset=")]
+    if media_type != "application/json" or any(charset != "utf-8" for charset in charsets):
         raise Problem("unsupported-media-type")
 
 

@@ -13,11 +13,14 @@ NO_HEAD = 2**62
 """No session has this head: a condition that cannot be met."""
 
 _KEY = re.compile(r"[!-~]{1,255}")
-_HEAD = re.compile(r'"?([0-9]{1,18})(?:\.([0-9]{1,18}))?"?')
+_HEAD = re.compile(r'(?P<quote>"?)(?P<head>[0-9]{1,18})(?:\.(?P<meta>[0-9]{1,18}))?(?P=quote)')
 
 
 def idempotency_key(request: Request, raw: bytes) -> IdempotencyKey | None:
-    """The key of a POST: bare or quoted, ≤ 255 visible ASCII. Its scope is the method and the path with its ids."""
+    """The key of a POST: bare or quoted, ≤ 255 visible ASCII. Its scope is the method and the path with its ids.
+
+    Query parameters belong to what was asked, as the body does: a dry run is no answer to the request that is meant.
+    """
     given = request.headers.getlist("idempotency-key")
     if not given:
         return None
@@ -26,7 +29,11 @@ def idempotency_key(request: Request, raw: bytes) -> IdempotencyKey | None:
         key = key[1:-1]
     if len(given) > 1 or _KEY.fullmatch(key) is None:
         raise Problem("invalid-idempotency-key")
-    return IdempotencyKey(f"{request.method} {request.scope['path']}", key, hashlib.sha256(raw).digest())
+    query: bytes = request.scope["query_string"]
+    asked = hashlib.sha256(raw)
+    if query:
+        asked.update(b"\0" + query)
+    return IdempotencyKey(f"{request.method} {request.scope['path']}", key, asked.digest())
 
 
 def expected_head(request: Request, in_body: int | None = None) -> int | None:
@@ -35,14 +42,14 @@ def expected_head(request: Request, in_body: int | None = None) -> int | None:
     if header is None or header.strip() == "*":
         return in_body
     match = _HEAD.fullmatch(header.strip())
-    head = NO_HEAD if match is None else int(match[1])
+    head = NO_HEAD if match is None else int(match["head"])
     return head if in_body is None or in_body == head else NO_HEAD
 
 
 def expected_meta(request: Request) -> int | None:
     """The version of title and metadata in `If-Match: "<head>.<meta>"`; None where it is not named."""
     match = _HEAD.fullmatch(request.headers.get("if-match", "").strip())
-    return None if match is None or match[2] is None else int(match[2])
+    return None if match is None or match["meta"] is None else int(match["meta"])
 
 
 def not_modified(request: Request, etag: str) -> bool:
@@ -97,9 +104,12 @@ def _quality(parameters: Sequence[str]) -> float:
 
 
 def last_event_id(request: Request, after: int | None) -> int | None:
-    """The cursor of a stream: `?after=`, else `Last-Event-ID`; None from the first event. An ill-formed header is refused."""
+    """The cursor of a stream: `Last-Event-ID`, else `?after=`; None from the first event. An ill-formed header is refused.
+
+    The header wins: a client that was cut off asks for the same URL again and says with it how far it has come since.
+    """
     given = request.headers.get("last-event-id")
-    if after is not None or given is None or not given.strip():
+    if given is None or not given.strip():
         return after
     if re.fullmatch(r"[0-9]{1,18}", given.strip()) is None:
         raise Problem("invalid-request", "`Last-Event-ID` is an integer that this stream gave.")

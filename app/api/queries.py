@@ -6,9 +6,8 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from app.api.problems import Problem
 from app.api.schemas.basics import Schema
-from app.entries.errors import Fault
+from app.entries.errors import Fault, Invalid
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
@@ -16,10 +15,14 @@ METADATA = "metadata."
 """A parameter schema under this name allows `metadata.<key>`, one a key."""
 
 
+class _NotBuilt(ValueError):
+    """A value that the contract names and this version does not have."""
+
+
 def read_query(params: QueryParams, schemas: Mapping[str, Schema]) -> dict[str, Any]:
     """The parameters by name: integers, booleans and lists of names read; metadata filters as a mapping under `metadata`.
 
-    Raises `invalid-request` naming each faulty parameter, never its value.
+    Raises `Invalid` naming each faulty parameter, never its value. A value under a schema's `x-later` is `not-yet-supported`.
     """
     if not params:
         return {}
@@ -31,19 +34,24 @@ def read_query(params: QueryParams, schemas: Mapping[str, Schema]) -> dict[str, 
         if schema is None:
             faults.append(Fault("", "unknown-parameter", f"There is no query parameter {_shown(name)} here."))
         elif key == METADATA:
+            filters = found.setdefault("metadata", {})
             if _NOT_TEXT.search(name + value):
                 faults.append(Fault("", "wrong-form", "A metadata filter is plain text."))
+            elif name[len(METADATA) :] in filters:
+                faults.append(Fault("", "duplicate", "A metadata key may be given once."))
             else:
-                found.setdefault("metadata", {})[name[len(METADATA) :]] = value
+                filters[name[len(METADATA) :]] = value
         elif name in found:
             faults.append(Fault("", "duplicate", f"`{name}` may be given once."))
         else:
             try:
                 found[name] = _value(value, schema)
+            except _NotBuilt:
+                faults.append(Fault("", "not-yet-supported", f"The contract names this value of `{name}`, but this version does not have it yet."))
             except ValueError as error:
                 faults.append(Fault("", "wrong-form", f"`{name}` {error}"))
     if faults:
-        raise Problem("invalid-request", "A query parameter does not fit; `errors` says which.", faults)
+        raise Invalid(faults, "A query parameter does not fit; `errors` says which.")
     return found
 
 
@@ -65,15 +73,19 @@ def _value(text: str, schema: Schema) -> Any:
             raise ValueError("must be true or false.")
         return text == "true"
     if kind == "array":
-        allowed = schema["items"]["enum"]
-        names = text.split(",")
-        if any(name not in allowed for name in names):
-            raise ValueError(f"must be a list of {', '.join(allowed)}.")
-        return tuple(dict.fromkeys(names))
-    if "enum" in schema and text not in schema["enum"]:
-        raise ValueError(f"must be one of {', '.join(schema['enum'])}.")
+        return tuple(dict.fromkeys([_word(name, schema["items"], "a list of") for name in text.split(",")]))
+    if "enum" in schema:
+        return _word(text, schema, "one of")
     if len(text) > schema.get("maxLength", 255) or len(text) < schema.get("minLength", 0) or _NOT_TEXT.search(text):
         raise ValueError("must be plain text of an allowed length.")
     if "pattern" in schema and re.fullmatch(schema["pattern"], text) is None:
         raise ValueError("does not have the form that is asked for.")
+    return text
+
+
+def _word(text: str, schema: Schema, wanted: str) -> str:
+    if text in schema.get("x-later", ()):
+        raise _NotBuilt
+    if text not in schema["enum"]:
+        raise ValueError(f"must be {wanted} {', '.join(schema['enum'])}.")
     return text

@@ -41,6 +41,7 @@ async def test_an_export_is_imported_again_as_it_was(client: httpx.AsyncClient) 
     [
         ("/sessions/import", 422, "invalid-request"),
         ("/sessions/import?format=word", 422, "invalid-request"),
+        ("/sessions/import?format=codex", 422, "not-yet-supported"),
         ("/sessions/import?format=openai-chat&agent=nobody", 404, "not-found"),
         ("/sessions/import?format=jsonl", 422, "unreadable-import"),
     ],
@@ -61,6 +62,16 @@ async def test_an_import_under_a_key_is_one_import(client: httpx.AsyncClient) ->
     assert [answer.status_code for answer in answers] == [201, 201]
     assert answers[0].content == answers[1].content
     assert "idempotent-replayed" in answers[1].headers
+    dry = await client.post(
+        "/sessions/import?format=openai-chat&agent=triage&dry_run=true", content=json.dumps(CHAT), headers={"idempotency-key": "k"}
+    )
+    assert (dry.status_code, dry.json()["code"]) == (422, "idempotency-key-reused")
+
+
+async def test_a_form_that_is_not_built_is_not_exported(client: httpx.AsyncClient) -> None:
+    session = await open_session(client)
+    answer = await client.get(f"/sessions/{session}/export?format=markdown")
+    assert (answer.status_code, answer.json()["code"]) == (422, "not-yet-supported")
 
 
 async def test_an_unknown_session_is_not_exported(client: httpx.AsyncClient) -> None:

@@ -1,0 +1,47 @@
+"""Routes that the contract names and a later version builds: answered as not built, never as unknown. The OpenAPI document leaves them out."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from app.api.problems import Problem
+from app.api.routing import refusal
+from app.entries.errors import LedgerError
+
+_SESSION = "/sessions/{session_id}"
+
+LATER: tuple[tuple[str, str, str], ...] = (
+    ("POST", "/tokens", "sessions:write"),
+    ("DELETE", "/users/{user}", "admin"),
+    ("DELETE", _SESSION, "admin"),
+    ("POST", f"{_SESSION}/entries/{{seq}}/redact", "admin"),
+    ("POST", f"{_SESSION}/fork", "sessions:write"),
+    ("POST", f"{_SESSION}/blobs", "sessions:write"),
+    ("GET", f"{_SESSION}/usage", "sessions:read"),
+    ("GET", f"{_SESSION}/plan", "sessions:read"),
+    ("GET", f"{_SESSION}/skill-snapshots", "sessions:read"),
+    ("POST", f"{_SESSION}/turns/{{turn_id}}/decisions", "sessions:write"),
+    ("POST", f"{_SESSION}/compactions", "sessions:write"),
+    ("GET", f"{_SESSION}/checkpoints", "sessions:read"),
+    ("GET", f"{_SESSION}/checkpoints/{{checkpoint_id}}", "sessions:read"),
+    ("POST", f"{_SESSION}/clear", "sessions:write"),
+    ("GET", f"{_SESSION}/model-input/diff", "model-input:read"),
+    ("GET", f"{_SESSION}/explain", "model-input:read"),
+)
+"""Method, path and the scope that it will need."""
+
+
+def later_routes() -> list[Route]:
+    """One route each, for who would be admitted to it."""
+    return [_route(*row) for row in LATER]
+
+
+def _route(method: str, path: str, scope: str) -> Route:
+    async def refuse(request: Request) -> Response:
+        try:
+            await request.app.state.access.admit(request, scope)
+        except (LedgerError, Problem) as error:
+            return refusal(request, error)
+        return refusal(request, Problem("not-yet-supported"))
+
+    return Route(path, refuse, methods=[method])
