@@ -16,7 +16,7 @@ from app.services.media import known_media, named_media, with_media
 from app.services.replays import remembered
 from app.services.transcripts import Transcripts
 from app.services.turns.endings import Endings
-from app.services.turns.inputs import IdempotencyKey, Said, read_parts
+from app.services.turns.inputs import IdempotencyKey, Said, read_part
 from app.services.write import Draft, Writer
 from app.storage.rows import EntryFilter
 from app.storage.store import Store
@@ -134,7 +134,5 @@ def _said(values: Sequence[Mapping[str, Any]], pointer: str) -> Said:
         elif value["type"] == "tool_call":
             parts.append(ToolCall(value["tool_call_id"], value["name"], value["arguments"]))
         else:
-            read = read_parts([value], f"{pointer}/{at}")
-            parts += read.parts
-            media.update(read.media)
+            parts.append(read_part(value, f"{pointer}/{at}", media))
     return Said(tuple(parts), media)

@@ -25,6 +25,9 @@ HOSTILE = [
 ]
 
 
+TEXT = {"type": "text", "text": "x"}
+
+
 async def post(client: httpx.AsyncClient, session: str, *entries: dict[str, Any], **headers: str) -> httpx.Response:
     return await client.post(f"/sessions/{session}/entries", json={"entries": list(entries)}, headers=headers)
 
@@ -96,6 +99,7 @@ async def test_only_the_contract_s_kinds_and_forms_are_taken(client: httpx.Async
         ({"kind": "user_message", "parts": [{"type": "tool_call", "tool_call_id": "c", "name": "n", "arguments": ""}]}, "/entries/0/parts/0/type"),
         ({"kind": "user_message", "parts": []}, "/entries/0/parts"),
         ({"kind": "user_message", "parts": [{"type": "image", "blob": "sha256:" + "0" * 64}]}, "/entries/0/parts/0/blob"),
+        ({"kind": "user_message", "parts": [TEXT, {"type": "image", "data": "?", "media_type": "image/png"}]}, "/entries/0/parts/1/data"),
         (message("x", attributes={"k": "v" * 70_000}), "/entries/0/attributes"),
     ]
     for entry, pointer in wrong:
@@ -205,6 +209,8 @@ async def test_media_are_references_and_blobs_are_served_safely(client: httpx.As
     found = await client.get(f"/sessions/{session}/blobs/{digest}")
     assert (found.content, found.headers["content-disposition"], found.headers["x-content-type-options"]) == (b"hello", "attachment", "nosniff")
     assert "sandbox" in found.headers["content-security-policy"]
+    known = await client.get(f"/sessions/{session}/blobs/{digest}", headers={"If-None-Match": found.headers["etag"]})
+    assert (known.status_code, known.content, known.headers["etag"]) == (304, b"", found.headers["etag"])
     again = await post(client, session, {"kind": "user_message", "parts": [{"type": "image", "blob": digest}]})
     assert again.json()["entries"][0]["body"]["parts"][0]["blob"] == parts[0]["blob"]
     elsewhere = await open_session(client)

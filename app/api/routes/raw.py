@@ -67,7 +67,7 @@ async def get_raw(exchange: Exchange) -> ASGIAnswer:
 
 
 def _follow(exchange: Exchange, row: SessionRow, chosen: RawQuery) -> Streamed:
-    after = last_event_id(exchange.request, chosen.after_seq or None) or 0
+    after = last_event_id(exchange.request, chosen.after_seq) or 0
     following = RawQuery(chosen.view, chosen.line, after, None, None, chosen.kinds, False, chosen.inline)
     return Streamed(_frames(exchange, row, following), SSE_HEADERS, opening=OPENING)
 
@@ -79,9 +79,12 @@ async def _frames(exchange: Exchange, row: SessionRow, chosen: RawQuery) -> Asyn
 
 async def get_blob(exchange: Exchange) -> Response:
     digest = exchange.path("digest")
+    tag = f'"{digest}"'
     media_type, content = await exchange.services.transcripts.blob(exchange.tenant, exchange.path("session_id"), digest)
+    if not_modified(exchange.request, tag):
+        return Response(status_code=304, headers={"etag": tag, "cache-control": _BLOB_HEADERS["cache-control"]})
     safe = media_type if _MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
-    return Response(content, headers={**_BLOB_HEADERS, "content-type": safe, "etag": f'"{digest}"'})
+    return Response(content, headers={**_BLOB_HEADERS, "content-type": safe, "etag": tag})
 
 
 TAG = "raw"
@@ -130,8 +133,12 @@ OPERATIONS = (
         TAG,
         "The bytes of a blob, as an attachment.",
         get_blob,
-        {200: Answer("The bytes, of the media type that they were stored with.", {"*/*": {"type": "string", "format": "binary"}}, ("ETag",))},
+        {
+            200: Answer("The bytes, of the media type that they were stored with.", {"*/*": {"type": "string", "format": "binary"}}, ("ETag",)),
+            304: plain("Not changed."),
+        },
         "sessions:read",
         errors=(404,),
+        conditional=True,
     ),
 )

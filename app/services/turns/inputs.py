@@ -18,7 +18,7 @@ from app.storage.blobs import Blobs
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
-    """`route` is the method and path with its ids, `digest` sha256 of the body as it came."""
+    """`route` is the method and path with its ids, `digest` sha256 of the body as it came, and of the query where there is one."""
 
     route: str
     key: str
@@ -89,13 +89,13 @@ def read_parts(value: str | Sequence[Mapping[str, Any]], pointer: str) -> Said:
     if isinstance(value, str):
         return Said((Text(value),), {}, pointer)
     media: dict[str, tuple[str, bytes]] = {}
-    parts: list[Part] = []
-    for index, item in enumerate(value):
-        if item["type"] == "text":
-            parts.append(Text(item["text"]))
-        else:
-            parts.append(_media(item, media, f"{pointer}/{index}"))
+    parts = [read_part(item, f"{pointer}/{index}", media) for index, item in enumerate(value)]
     return Said(tuple(parts), media, pointer)
+
+
+def read_part(item: Mapping[str, Any], pointer: str, media: dict[str, tuple[str, bytes]]) -> Part:
+    """A text, image or file; bytes that came with it are put into `media`. Raises `Invalid` for data that is not base64 or too large."""
+    return Text(item["text"]) if item["type"] == "text" else _media(item, media, pointer)
 
 
 async def with_known_media(blobs: Blobs, tenant: UUID, session: UUID, said: Sequence[Said]) -> list[Said]:
