@@ -5,6 +5,7 @@ from typing import Any
 
 from app.config.limits import AGENT_NAME_CHARS_MAX, IDENTIFIER_CHARS_MAX, SCRIPT_DELAY_MS_MAX, SCRIPT_STEPS_MAX
 from app.context.fields import Check
+from app.entries.errors import Fault
 from app.models.resolve import UPSTREAM_PLAYS
 from app.models.wire_rules import RULES_OF
 
@@ -32,6 +33,13 @@ def check_model(check: Check, value: Any, pointer: str) -> None:
         if key in found:
             check.text(found[key], f"{pointer}/{key}", chars_max)
     check_params(check, found.get("params", {}), f"{pointer}/params", scripted=found.get("upstream") == SCRIPTED)
+
+
+def params_faults(params: Mapping[str, Any], pointer: str, upstream: str) -> list[Fault]:
+    """Faults of parameters that a switch or a turn gives for a model of that upstream."""
+    check = Check()
+    check_params(check, params, pointer, scripted=upstream == SCRIPTED)
+    return check.faults
 
 
 def check_params(check: Check, value: Any, pointer: str, scripted: bool) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Literal, NoReturn
 from uuid import UUID
 
 from app.config.limits import APPEND_TRIES_MAX
+from app.context.model_params import params_faults
 from app.context.sources import AgentRevision
 from app.entries import lossless
 from app.entries.errors import Fault, HeadMismatch, Invalid, NotFound, PendingAction, SessionBusy
@@ -108,6 +109,8 @@ class SessionChanges:
     def _switched(self, agent: AgentRevision, model: Mapping[str, Any]) -> ModelSwitched:
         """The switch, with the new model's capacity resolved and frozen (T-13). The agent's own limits hold for its own model."""
         choice = ModelChoice(model["upstream"], model["name"], model.get("params", {}))
+        if faults := params_faults(choice.params, "/model/params", choice.upstream):
+            raise Invalid(faults)
         own = (choice.upstream, choice.name) == (agent.model.upstream, agent.model.name)
         explicit: Limits | None = agent.limits if own else None
         target = self._targets.resolve(choice, explicit, "/model")

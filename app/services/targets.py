@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.config.upstreams import Upstream
+from app.context.model_params import params_faults
 from app.context.sources import AgentRevision
 from app.entries.errors import Fault, Invalid
 from app.entries.messages import Entry
@@ -77,10 +78,16 @@ def _keeps(adopted: Entry) -> bool:
 
 
 def overridden(model: ModelChoice, limits: Limits, override: Mapping[str, Any] | None) -> tuple[ModelChoice, Limits | None]:
-    """The choice with a turn's `overrides.model` (`{upstream?, name?, params?}`) laid over it; limits stay with the model they are of."""
+    """The choice with a turn's `overrides.model` (`{upstream?, name?, params?}`) laid over it; limits stay with the model they are of.
+
+    Raises `Invalid` for parameters that no call could follow.
+    """
     if not override:
         return model, limits
     upstream, name = override.get("upstream", model.upstream), override.get("name", model.name)
     same = (upstream, name) == (model.upstream, model.name)
-    params = {**(model.params if same else {}), **override.get("params", {})}
+    given = override.get("params", {})
+    if faults := params_faults(given, "/overrides/model/params", upstream):
+        raise Invalid(faults)
+    params = {**(model.params if same else {}), **given}
     return ModelChoice(upstream, name, params), limits if same else None

@@ -155,6 +155,28 @@ async def test_a_model_switch_lasts_until_a_revision_names_another(client: httpx
     assert other_model["model"]["name"] == "other"
 
 
+@pytest.mark.parametrize(
+    ("params", "pointer"),
+    [
+        ({"top_p": 0.5}, "/params/top_p"),
+        ({"reasoning": {"effort": "much"}}, "/params/reasoning/effort"),
+        ({"script": [{"txet": "x"}]}, "/params/script/0/txet"),
+    ],
+)
+async def test_parameters_that_no_call_could_follow_are_refused_wherever_they_are_given(
+    client: httpx.AsyncClient, params: dict[str, Any], pointer: str
+) -> None:
+    session = await open_session(client)
+    model = {"upstream": "scripted", "name": "scripted", "params": params}
+    switched = await client.patch(f"/sessions/{session}", json={"model": model})
+    overrides = {"model": {"params": params}}
+    posted = await client.post(f"/sessions/{session}/turns", json={"input": "x", "overrides": overrides})
+    asked = await client.post(f"/sessions/{session}/model-input", json={"input": "x", "overrides": overrides})
+    for answer, place in ((switched, "/model"), (posted, "/overrides/model"), (asked, "/overrides/model")):
+        assert (answer.status_code, [one["pointer"] for one in answer.json()["errors"]]) == (422, [place + pointer]), answer.text
+    assert (await client.get(f"/sessions/{session}")).json()["head_seq"] == 1
+
+
 async def test_state_is_patched_by_scope_against_its_schema(client: httpx.AsyncClient) -> None:
     session = await open_session(client, session={"state": {"session": {"patient": "Ann"}}}, state_schema=STATE)
     path = f"/sessions/{session}/state"

@@ -19,24 +19,22 @@ from app.api.schemas.basics import (
     ref,
     text,
 )
+from app.config import limits
+from app.context.agents import DESCRIPTION_CHARS_MAX
 
 _TOKENS_MAX = 100_000_000
-_NAMES_MAX = 128
 
-REASONING = obj({"effort": text(32, 1), "max_tokens": integer(1, _TOKENS_MAX)})
+REASONING = obj({"effort": text(32, 1)})
 
 PARAMS = obj(
     {
         "max_output_tokens": integer(1, _TOKENS_MAX),
         "temperature": {"type": "number", "minimum": 0, "maximum": 2},
-        "top_p": {"type": "number", "minimum": 0, "maximum": 1},
         "reasoning": REASONING,
-        "stop": arr(text(256, 1), most=16),
-        "seed": integer(),
         "extra": OBJECT,
         "dialect": text(64, 1),
-        "script": arr(OBJECT, least=1, most=1000),
-        "compaction_script": arr(OBJECT, least=1, most=1000),
+        "script": arr(OBJECT, least=1, most=limits.SCRIPT_STEPS_MAX),
+        "compaction_script": arr(OBJECT, least=1, most=limits.SCRIPT_STEPS_MAX),
     },
     description="`extra` is merged last into the provider's body; `script` and `dialect` are for the built-in upstream `scripted`.",
 )
@@ -58,7 +56,7 @@ _RENDERER = {
 TOOL = obj(
     {
         "name": text(64, 1, TOOL_NAME_PATTERN),
-        "description": text(32768),
+        "description": text(DESCRIPTION_CHARS_MAX),
         "parameters": OBJECT,
         "enabled": BOOL,
         "executor": {"type": "object", "properties": {"kind": {**one_of("client"), "x-later": ["http", "mcp", "agent"]}}, "required": ["kind"]},
@@ -72,15 +70,15 @@ AGENT_DOCUMENT = obj(
     {
         "model": MODEL,
         "limits": nullable(LIMITS),
-        "context": arr(_RENDERER, most=64),
-        "tools": arr(TOOL, most=_NAMES_MAX),
+        "context": arr(_RENDERER, most=limits.RENDERERS_MAX),
+        "tools": arr(TOOL, most=limits.TOOLS_MAX),
         "state_schema": nullable(OBJECT),
         "output_schema": ANY,
         "skills": arr(ANY),
         "plan": OBJECT,
         "pruning": ANY,
         "compaction": ANY,
-        "turn": obj({"max_steps": integer(1, 1000), "partial_answers": one_of("omit", "text")}),
+        "turn": obj({"max_steps": integer(1, limits.STEPS_PER_TURN_MAX), "partial_answers": one_of("omit", "text")}),
     },
     ["model"],
 )

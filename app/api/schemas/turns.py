@@ -28,7 +28,7 @@ OVERRIDES = obj(
     {
         "model": obj({"upstream": text(128, 1), "name": text(255, 1), "params": PARAMS}),
         "tool_choice": text(64, 1),
-        "masked_tools": arr(text(64, 1), most=128),
+        "masked_tools": arr(text(64, 1), most=limits.TOOLS_MAX),
     }
 )
 
