@@ -1,14 +1,14 @@
 """Sessions: opened by an append, read by their row, listed by activity. What changes one is in `session_changes`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from uuid import UUID
 
 from app.config.limits import METADATA_BYTES_MAX
 from app.context.sources import AgentRevision
 from app.entries import lossless
-from app.entries.errors import Conflict, Fault, Invalid, NotFound
+from app.entries.errors import Conflict, Fault, Invalid, KeyReused, NotFound
 from app.entries.ids import SESSION, parse_id
 from app.entries.line import PLAIN
 from app.entries.messages import NewEntry
@@ -20,9 +20,9 @@ from app.services.revisions import Revisions
 from app.services.session_views import SessionViews, decode_cursor, encode_cursor, etag, session_json
 from app.services.states import check_state
 from app.services.turns.inputs import IdempotencyKey
-from app.storage.rows import EntryFilter, SessionFilter, SessionRow
+from app.storage.rows import EntryFilter, SessionFilter, SessionRow, StoredAnswer
 from app.storage.store import Store
-from app.storage.types import Append, OpenSession
+from app.storage.types import Append, IdempotencyWrite, OpenSession
 
 _NO_USAGE = '{"input":0,"cached":0,"cache_write":0,"output":0,"reasoning":0,"calls":0}'
 
@@ -66,10 +66,15 @@ class Sessions:
         self.views = SessionViews(store.turns, revisions)
 
     async def create(self, tenant: UUID, given: SessionInput, key: IdempotencyKey | None) -> Opened:
-        """Opens a session with its first entries, in one statement.
+        """Opens a session with its first entries, in one statement. Under a known key the first answer is given, whatever became of its parts.
 
-        Raises `Invalid` for an unknown agent or a state that does not fit, `Conflict("exists")` for an external id that is taken.
+        Raises `Invalid` for an unknown agent or a state that does not fit, `Conflict("exists")` for an external id that is taken, `KeyReused`.
         """
+        known = None if key is None else await self._store.idempotency.find(tenant, key.route, key.key)
+        if known is not None and key is not None:
+            if known.request_digest != key.digest:
+                raise KeyReused
+            return await self._replayed(tenant, given, known)
         agent = await self._agent(tenant, given)
         check_state(given.state, agent, "/state")
         follows = given.agent_revision is None
@@ -93,11 +98,27 @@ class Sessions:
             if given.if_exists == "return" and given.external_id is not None:
                 row = await self._store.sessions.find_external(tenant, given.user, given.external_id)
                 if row is not None:
-                    return Opened(await self.views.view(row), etag(row), created=False)
+                    return await self._existing(tenant, given, row, key)
             raise
-        if done.replayed and done.stored is not None and done.stored.session is not None:
-            session = done.stored.session
-        return await self._first_answer(tenant, session, len(entries), replayed=done.replayed)
+        if done.stored is not None:
+            return await self._replayed(tenant, given, done.stored)
+        return await self._first_answer(tenant, session, given)
+
+    async def _existing(self, tenant: UUID, given: SessionInput, row: SessionRow, key: IdempotencyKey | None) -> Opened:
+        """The session that is there already; under a key this is the answer to keep, as it stands."""
+        found = Opened(await self.views.view(row), etag(row), created=False)
+        if key is None:
+            return found
+        body = lossless.dumps({"session": found.session, "etag": found.etag})
+        kept = await self._store.idempotency.remember(tenant, IdempotencyWrite(key.route, key.key, key.digest, 200, body, session=row.session_id))
+        return found if kept is None else await self._replayed(tenant, given, kept)
+
+    async def _replayed(self, tenant: UUID, given: SessionInput, stored: StoredAnswer) -> Opened:
+        """The answer that was kept under a key: a session that was there as it stood, a new one as it was opened."""
+        if stored.body is not None:
+            kept = lossless.loads(stored.body, 80)
+            return Opened(kept["session"], kept["etag"], created=False, replayed=True)
+        return replace(await self._first_answer(tenant, stored.session, given), replayed=True)
 
     async def _agent(self, tenant: UUID, given: SessionInput) -> AgentRevision:
         try:
@@ -108,15 +129,16 @@ class Sessions:
             pointer = "/agent" if given.agent_revision is None else "/agent_revision"
             raise Invalid([Fault(pointer, "unknown-agent", "There is no such agent or revision.")], code="unknown-agent") from None
 
-    async def _first_answer(self, tenant: UUID, session: UUID, entry_count: int, *, replayed: bool) -> Opened:
-        """The session as it was right after it was opened, however long ago that is: its first entries say all of it."""
+    async def _first_answer(self, tenant: UUID, session: UUID | None, given: SessionInput) -> Opened:
+        """The session as it was right after it was opened, however long ago that is: its first entries and its request say all of it."""
         row = await self.row(tenant, session)
-        first = await self._store.ledger.entries(tenant, session, EntryFilter(line=None, at_seq=entry_count), entry_count)
+        entry_count = 2 if given.state else 1
+        first = await self._store.ledger.entries(tenant, row.session_id, EntryFilter(line=None, at_seq=entry_count), entry_count)
         opened = SessionOpened.decode(first[0].payload or "")
-        fresh = _as_opened(row, opened, entry_count, first[-1].digest)
+        fresh = _as_opened(row, given, opened, entry_count, first[-1].digest)
         model = (await self._revisions.get(tenant, opened.agent, opened.revision)).model
         shown = {"upstream": model.upstream, "name": model.name, "params": dict(model.params)}
-        return Opened(session_json(fresh, shown, None, None), etag(fresh), replayed=replayed)
+        return Opened(session_json(fresh, shown, None, None), etag(fresh))
 
     async def row(self, tenant: UUID, session: UUID | None) -> SessionRow:
         """The row of a session. Raises `NotFound`, also for None: an id that did not parse."""
@@ -137,8 +159,8 @@ class Sessions:
         return Page(data, encode_cursor(rows[limit - 1]) if len(rows) > limit else None)
 
 
-def _as_opened(row: SessionRow, opened: SessionOpened, head_seq: int, head_digest: bytes) -> SessionRow:
-    """The row as it stood when the session was opened; title and metadata as they stand, since they leave no entry."""
+def _as_opened(row: SessionRow, given: SessionInput, opened: SessionOpened, head_seq: int, head_digest: bytes) -> SessionRow:
+    """The row as it stood when the session was opened; title and metadata leave no entry, so they are the request's."""
     return SessionRow(
         tenant=row.tenant,
         session_id=row.session_id,
@@ -148,15 +170,15 @@ def _as_opened(row: SessionRow, opened: SessionOpened, head_seq: int, head_diges
         agent_revision=opened.revision,
         agent_follows=opened.follows,
         model=None,
-        title=row.title,
-        metadata=row.metadata,
+        title=given.title,
+        metadata=check_metadata(given.metadata),
         user=row.user,
         external_id=row.external_id,
         line=PLAIN,
         message_count=0,
         turn_count=0,
         last_turn=0,
-        meta_version=row.meta_version,
+        meta_version=0,
         dispatched_call=None,
         dispatched_count=0,
         pending_turn=None,
