@@ -7,7 +7,7 @@ from uuid import UUID
 
 from app.config.limits import CANCEL_WAIT_SECONDS_MAX
 from app.entries import lossless
-from app.entries.errors import Conflict, NotFound
+from app.entries.errors import Conflict, NotFound, SessionBusy
 from app.entries.ids import SESSION, parse_id
 from app.entries.trace import StopReason
 from app.services.streams import TERMINAL, Event, Gone, TurnKey
@@ -48,19 +48,26 @@ class TurnService:
     async def repeat(
         self, tenant: UUID, session_id: str, turn_id: str, again: Again, *, sibling: bool, key: IdempotencyKey | None = None
     ) -> Accepted:
-        """A new turn for the same input: `sibling` on a new line (regenerate), else in place of a last one that failed (retry)."""
+        """A new turn for the same input: `sibling` on a new line (regenerate), else in place of a last one that failed (retry).
+
+        A turn that is still under way makes the session busy or pending as for any other write, and is ended first where the request says so.
+        """
         session = await self._desk.views.session(tenant, session_id)
         replayed = await self._desk.replay(tenant, session, key)
         if replayed is not None:
             return replayed
         row = await self._desk.views.turn(tenant, session.session_id, turn_id)
-        if not sibling and row.status not in RETRIED:
-            raise not_retryable()
-        if row.status not in SETTLED:
-            raise Conflict("The turn is not settled yet; wait for it or cancel it.", "turn-not-settled")
         if row.input_seq is None:
             raise Conflict("The input of this turn was not stored; post it again.", "input-not-stored")
-        opening, room = opening_again(row, again, sibling=sibling), Room(again.on_busy, again.on_pending)
+        room = Room(again.on_busy, again.on_pending)
+        if row.status not in SETTLED:
+            await self._endings.make_room(tenant, session, room)
+            row = await self._desk.views.turn(tenant, session.session_id, turn_id)
+            if row.status not in SETTLED:
+                raise SessionBusy(turn_id)
+        if not sibling and row.status not in RETRIED:
+            raise not_retryable()
+        opening = opening_again(row, again, sibling=sibling)
         return await self._acceptance.open(tenant, session_id, opening, key, room)
 
     async def tool_results(

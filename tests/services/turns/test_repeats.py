@@ -101,6 +101,31 @@ async def test_what_was_not_stored_is_not_repeated(world: World) -> None:
     assert regenerated.json()["code"] == "input-not-stored"
 
 
+@pytest.mark.req("S1-11")
+async def test_a_turn_under_way_is_no_more_repeated_than_any_other_write(world: World) -> None:
+    session = await world.session(script=[{"text": "slow", "chunk_chars": 1, "delay_ms": 5000}, {"text": "Two."}])
+    running = (await world.call("POST", f"/sessions/{session}/turns", 202, json={"input": "go", "background": True})).json()["id"]
+    path = f"/sessions/{session}/turns/{running}"
+    for verb in ("retry", "regenerate"):
+        refused = (await world.call("POST", f"{path}/{verb}", 409, json={})).json()
+        assert (refused["code"], refused["turn_id"]) == ("session-busy", running)
+    again = (await world.call("POST", f"{path}/retry", 200, json={"on_busy": "interrupt"})).json()
+    assert (again["status"], again["retry_of"]) == ("completed", running)
+
+
+@pytest.mark.req("S1-11")
+async def test_a_turn_that_waits_is_no_more_repeated_than_any_other_write(world: World) -> None:
+    calls = {"tool_calls": [{"id": "c", "name": "look", "arguments": "{}"}]}
+    session = await world.session(await world.agent([calls, {"text": "Two."}], tools=[{"name": "look"}]))
+    waiting = (await world.turn(session))["id"]
+    path = f"/sessions/{session}/turns/{waiting}"
+    for verb in ("retry", "regenerate"):
+        refused = (await world.call("POST", f"{path}/{verb}", 409, json={})).json()
+        assert (refused["code"], refused["turn_id"]) == ("pending-action", waiting)
+    again = (await world.call("POST", f"{path}/retry", 200, json={"on_pending": "abandon"})).json()
+    assert (again["status"], again["retry_of"]) == ("completed", waiting)
+
+
 async def test_a_session_follows_its_agent_and_keeps_a_switched_model(world: World) -> None:
     agent = await world.agent([{"text": "Old."}], context=[{"renderer": "system", "text": "First."}, {"renderer": "history"}])
     session = await world.session(agent)
