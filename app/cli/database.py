@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from app.cli.console import IN_USE, UNREACHABLE, Console, Failure
 from app.config.settings import Settings
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 NOTE = "running.json"
 COMMAND_POOL_SIZE = 4
+APP_ROLE = "ledger_app"
 
 
 class FolderHeld(Failure):
@@ -84,12 +86,17 @@ async def _is_migrated(app_url: str) -> bool:
         return False
 
 
-def migrated(migrate_url: str, console: Console) -> str:
-    """Brings the schema up to date and returns its revision. Raises `Failure` where it cannot."""
+def migrated(migrate_url: str, console: Console, app_url: str | None = None) -> str:
+    """Brings the schema up to date and returns its revision. The app role gets the password that `app_url` logs in with, if it names one.
+
+    Raises `Failure` where it cannot.
+    """
     from app.storage.migrate import migrate
 
+    login = urlsplit(app_url or "")
+    password = unquote(login.password) if login.password and login.username == APP_ROLE else None
     try:
-        return asyncio.run(migrate(plain_url(migrate_url), report=console.detail))
+        return asyncio.run(migrate(plain_url(migrate_url), app_password=password, report=console.detail))
     except LedgerError as error:
         raise Failure(error.detail, UNREACHABLE) from None
 

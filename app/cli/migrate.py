@@ -11,7 +11,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Says what it works on; it takes no arguments of its own."""
     parser.description = (
         f"{parser.description} Works on CONTEXT_LEDGER_MIGRATE_DATABASE_URL, else on the embedded Postgres, which must not be running; "
-        "`serve` does the same at each start for the embedded one, and where that variable is set."
+        "`serve` does the same at each start for the embedded one, and where that variable is set. Where CONTEXT_LEDGER_DATABASE_URL logs in "
+        "as ledger_app with a password, that role is given it."
     )
 
 
@@ -19,7 +20,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     """Applies what is missing; nothing where the schema is up to date. Any number may run at once: one works, the others wait."""
     settings = read_settings(arguments)
     if settings.migrate_database_url is not None:
-        revision = migrated(settings.migrate_database_url.reveal(), console)
+        app_url = None if settings.database_url is None else settings.database_url.reveal()
+        revision = migrated(settings.migrate_database_url.reveal(), console, app_url)
     elif settings.database_url is not None:
         raise Failure("CONTEXT_LEDGER_MIGRATE_DATABASE_URL has to name the same database, as a role that may create roles.", USAGE)
     else:

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             environ[PREFIX + "DATABASE_URL"] = urls.app_url
         else:
             if settings.migrate_database_url is not None:
-                migrated(settings.migrate_database_url.reveal(), console)
+                migrated(settings.migrate_database_url.reveal(), console, settings.database_url.reveal())
             checked(settings.database_url.reveal())
         os.environ.update(environ)
         return _serve(read_settings(arguments, environ), listening, console)

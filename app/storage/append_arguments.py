@@ -164,6 +164,7 @@ def _session(patch: SessionPatch, texts: dict[str, str | None]) -> dict[str, Any
         clear_dispatched=patch.clear_dispatched or None,
         last_turn=patch.last_turn,
         bump_meta=patch.bump_meta or None,
+        expected_meta=patch.expected_meta,
     )
 
 

@@ -57,6 +57,9 @@ _UNTEXT = {"22000", "22021", "22P05"}
 _NOT_NOW = {"53", "57", "58", "08", "40", "55"}
 """Classes: out of resources, shut down or cancelled, system, connection, rolled back, lock not available."""
 
+_NO_LOGIN = {"28", "3D"}
+"""Classes: password or access rules, no such database."""
+
 
 def translated(error: BaseException) -> LedgerError | None:
     """The error to raise instead, to be raised outside of the `except` block so that it carries no context; None: let it pass."""
@@ -78,6 +81,8 @@ def from_server(error: asyncpg.PostgresError) -> LedgerError:
         return _OURS[state](error.detail)
     if state in _UNTEXT:
         return Invalid([Fault("", "invalid-text", "a text cannot be stored")])
+    if state[:2] in _NO_LOGIN:
+        return Unavailable(f"The database refuses the service's login ({state}).")
     if state[:2] in _NOT_NOW:
         return Unavailable("The database cannot take it now; try again shortly.")
     names = " ".join(name for name in (error.table_name, error.constraint_name) if name)

@@ -7,6 +7,7 @@ import hmac
 import logging
 import secrets
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from app.config.limits import POOL_WAIT_SECONDS_MAX
 from app.entries.errors import LedgerError
 from app.storage.faults import RefusedServer, translated
+from app.storage.pool import connected
 
 SCHEMA = Path(__file__).parent / "schema"
 """The schema as it is meant to be, one object a file, in the order of the names."""
@@ -56,11 +57,7 @@ async def migrate(url: str, *, app_password: str | None = None, report: Callable
 
 
 async def _migrate(url: str, app_password: str | None, tell: Callable[[str], None]) -> str:
-    async def connect() -> Any:
-        return await asyncpg.connect(
-            url, statement_cache_size=0, timeout=POOL_WAIT_SECONDS_MAX, server_settings={"application_name": "context-ledger-migrate"}
-        )
-
+    connect = partial(connected, url, "context-ledger-migrate")
     engine = create_async_engine("postgresql+asyncpg://", async_creator=connect, poolclass=NullPool)
     fault: LedgerError | None
     try:

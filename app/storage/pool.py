@@ -7,6 +7,7 @@ is shows at once: a pooler that multiplexes makes up the process id that it tell
 """
 
 import contextlib
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -29,22 +30,26 @@ _CHECKOUTS_MAX = 3
 _STATEMENTS, _NAMED = "context_ledger_statements", "context_ledger_named"
 
 
+async def connected(url: str, application_name: str, **settings: Any) -> Any:
+    """An asyncpg connection as any pooler allows it. A failure comes as an error of `entries.errors`, whatever SQLAlchemy stands around it."""
+    try:
+        return await asyncpg.connect(
+            url, statement_cache_size=0, server_settings={"application_name": application_name}, timeout=POOL_WAIT_SECONDS_MAX, **settings
+        )
+    except Exception as error:
+        fault = translated(error)
+        if fault is None:
+            raise
+    raise fault
+
+
 class Pool:
     """Sends single statements. `url` is `postgresql://…`, as libpq reads it; it never shows in an error."""
 
     def __init__(self, url: str, *, size: int, application_name: str) -> None:
-        async def connect() -> Any:
-            return await asyncpg.connect(
-                url,
-                statement_cache_size=0,
-                server_settings={"application_name": application_name},
-                timeout=POOL_WAIT_SECONDS_MAX,
-                command_timeout=STATEMENT_SECONDS_MAX,
-            )
-
         self._engine = create_async_engine(
             "postgresql+asyncpg://",
-            async_creator=connect,
+            async_creator=partial(connected, url, application_name, command_timeout=STATEMENT_SECONDS_MAX),
             pool_size=size,
             max_overflow=0,
             pool_timeout=POOL_WAIT_SECONDS_MAX,

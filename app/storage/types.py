@@ -96,7 +96,10 @@ class CallWrite:
 
 @dataclass(frozen=True, slots=True)
 class SessionPatch:
-    """Changes of a session's row. `last_turn` is the last turn of the current line (0: none; an opened turn sets it itself)."""
+    """Changes of a session's row. `last_turn` is the last turn of the current line (0: none; an opened turn sets it itself).
+
+    `expected_meta`: the version of title and metadata that is changed; another one is a `HeadMismatch`.
+    """
 
     agent: str | None = None
     agent_revision: int | None = None
@@ -111,6 +114,7 @@ class SessionPatch:
     clear_dispatched: bool = False
     last_turn: int | None = None
     bump_meta: bool = False
+    expected_meta: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,10 @@ import pytest
 
 from app.entries.errors import Unavailable
 from app.storage import pool
+from app.storage.migrate import migrate
 from app.storage.store import open_store
 from app.storage.types import Append
+from tests.database.copies import statement, with_database
 from tests.storage.sessions_made import fetch_as_admin, opened, said
 
 KILL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'context-ledger-test' AND datname = current_database()"
@@ -73,3 +75,26 @@ async def test_a_direct_connection_parses_a_statement_once_and_a_pooled_one_each
     finally:
         held.invalidate()
         held.close()
+
+
+async def test_a_server_that_refuses_another_connection_is_unavailable_and_serves_again(database_server, database, database_url, tenant):
+    store = await open_store(database_url, pool_size=2)
+    try:
+        await statement(database_server, f'ALTER DATABASE "{database}" CONNECTION LIMIT 0')
+        slow = asyncio.create_task(store._pool.fetch("SELECT pg_sleep(0.5)"))
+        await asyncio.sleep(0.05)
+        with pytest.raises(Unavailable) as refused:
+            await store.sessions.get(tenant, tenant)
+        assert refused.value.__context__ is None
+        await slow
+        await statement(database_server, f'ALTER DATABASE "{database}" CONNECTION LIMIT -1')
+        assert await store.sessions.get(tenant, tenant) is None
+    finally:
+        await store.close()
+
+
+async def test_a_login_that_is_refused_is_unavailable(database_url, migrate_url):
+    with pytest.raises(Unavailable):
+        await open_store(with_database(database_url, "nowhere"))
+    with pytest.raises(Unavailable, match="3D000"):
+        await migrate(with_database(migrate_url, "nowhere"))
