@@ -1,9 +1,11 @@
 """Manifest, source map with pointers, and the exceptions that a call's record keeps."""
 
+from typing import Any
+
 import pytest
 
 from app.context.compile import compile_context
-from app.context.report import exceptions, manifest, source_map
+from app.context.report import exceptions, manifest, prefix_digest, source_map
 from app.context.sources import Ephemeral, Overrides
 from app.entries import lossless
 from app.entries.messages import Status
@@ -109,3 +111,20 @@ def test_exceptions_stay_small_whatever_happened(kind: str):
             ledger.user("q", include_in_context=number % 3 > 0)
     revision = agent(context=[SYSTEM]) if kind == "nothing rendered" else NURSE
     assert len(lossless.dumps(exceptions(compile_context(ledger.sources(revision), tokens))).encode()) <= 3_000
+
+
+@pytest.mark.req("T-12")
+def test_the_prefix_is_instructions_and_declared_tools_and_nothing_else():
+    ledger = Ledger()
+    ledger.user("q")
+
+    def prefix(*masked: str, **document: Any) -> str:
+        return prefix_digest(compile_context(ledger.sources(agent(**document), overrides=Overrides(masked_tools=masked)), tokens).request)
+
+    first = prefix(context=[SYSTEM, {"renderer": "history"}], tools=TOOL_DOCUMENTS)
+    ledger.answer("a")
+    assert prefix(context=[{"renderer": "history"}, SYSTEM], tools=TOOL_DOCUMENTS) == first
+    silent = prefix(context=[{"renderer": "history"}], tools=TOOL_DOCUMENTS)
+    fewer = prefix(context=[SYSTEM], tools=TOOL_DOCUMENTS[1:])
+    assert len({first, silent, fewer}) == 3
+    assert prefix("lookup", context=[SYSTEM], tools=TOOL_DOCUMENTS) == fewer

@@ -85,10 +85,15 @@ async def _error(send: Any, status: int, breach: Breach) -> None:
     await send({"type": "http.response.body", "body": json.dumps({"error": error}).encode()})
 
 
+async def refuse(send: Any, status: int, words: str) -> None:
+    """An answer in OpenAI's error shape."""
+    await _error(send, status, Breach(words, None))
+
+
 @asynccontextmanager
-async def fake_openai(streams: Sequence[bytes]) -> AsyncIterator[FakeOpenAI]:
-    """The endpoint on a free port of this machine."""
-    fake = FakeOpenAI(streams)
+async def fake_openai(streams: Sequence[bytes], kind: type[FakeOpenAI] = FakeOpenAI) -> AsyncIterator[FakeOpenAI]:
+    """The endpoint on a free port of this machine; `kind`: one that does more."""
+    fake = kind(streams)
     listener = socket.create_server(("127.0.0.1", 0))
     fake.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     server = uvicorn.Server(uvicorn.Config(fake, log_config=None, lifespan="off", timeout_graceful_shutdown=1))

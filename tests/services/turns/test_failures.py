@@ -130,7 +130,10 @@ async def test_every_call_is_derived_again_from_the_ledger(world: World) -> None
     for call in (await world.call("GET", f"/sessions/{session}/calls", 200)).json()["data"]:
         seen = (await world.call("GET", f"/sessions/{session}/calls/{call['id']}/model-input", 200)).json()
         assert (seen["verified"], seen["digest"]) == (True, call["digest"])
+    maps = [(await world.call("GET", f"/sessions/{session}/source-map", 200)).json() for _ in range(2)]
+    assert maps[0] == maps[1]
     assert len(await world.ledger(session)) == before
+    assert len((await world.call("GET", f"/sessions/{session}/calls", 200)).json()["data"]) == 3
 
 
 @pytest.mark.req("S0-07", "X-64")
