@@ -73,7 +73,7 @@ class SessionChanges:
 
     async def _decide(self, tenant: UUID, row: SessionRow, change: Change) -> tuple[list[NewEntry], SessionPatch | None]:
         entries: list[NewEntry] = []
-        patch = SessionPatch()
+        patch = SessionPatch(expected_meta=change.expected_meta)
         if change.sets_title:
             patch = replace(patch, title=change.title, clear_title=change.title is None, bump_meta=True)
         if change.metadata is not None:
@@ -94,7 +94,7 @@ class SessionChanges:
             entries.append(NewEntry(ModelSwitched.kind, switched.encode()))
             shown = {"upstream": switched.upstream, "name": switched.name, "params": dict(switched.params)}
             patch = replace(patch, model=lossless.dumps(shown), clear_model=False, clear_dispatched=True)
-        return entries, None if patch == SessionPatch() else patch
+        return entries, None if patch == SessionPatch(expected_meta=change.expected_meta) else patch
 
     async def _wanted(self, tenant: UUID, row: SessionRow, change: Change) -> AgentRevision:
         name = change.agent or row.agent or ""

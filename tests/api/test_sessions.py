@@ -196,6 +196,17 @@ async def test_state_is_patched_by_scope_against_its_schema(client: httpx.AsyncC
     assert (await client.patch(path, json={"session": {"n": 3}}, headers={"If-Match": "2"})).status_code == 412
 
 
+@pytest.mark.req("X-01", "X-03")
+async def test_of_concurrent_writers_that_saw_one_title_one_sets_it(client: httpx.AsyncClient) -> None:
+    session = await open_session(client)
+    path, seen = f"/sessions/{session}", {"If-Match": '"1.0"'}
+    answers = await asyncio.gather(*[client.patch(path, json={"title": f"t{n}"}, headers=seen) for n in range(5)])
+    assert sorted(answer.status_code for answer in answers) == [200, 412, 412, 412, 412]
+    kept = next(answer for answer in answers if answer.status_code == 200)
+    shown = await client.get(path)
+    assert (shown.json()["title"], shown.headers["etag"]) == (kept.json()["title"], '"1.1"')
+
+
 @pytest.mark.req("X-01")
 async def test_concurrent_patches_lose_nothing(client: httpx.AsyncClient) -> None:
     session = await open_session(client)

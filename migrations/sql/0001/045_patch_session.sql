@@ -3,6 +3,9 @@ CREATE FUNCTION ledger.patch_session(p_session ledger.sessions, p_patch json, p_
 RETURNS ledger.sessions LANGUAGE plpgsql AS $$
 BEGIN
   IF p_patch IS NOT NULL THEN
+    IF (p_patch ->> 'expected_meta')::bigint <> p_session.meta_version THEN
+      RAISE EXCEPTION 'stale title or metadata' USING ERRCODE = 'LG002', DETAIL = p_session.head_seq::text;
+    END IF;
     p_session.agent := coalesce(p_documents[1], p_session.agent);
     p_session.agent_revision := coalesce((p_patch ->> 'agent_revision')::int, p_session.agent_revision);
     p_session.agent_follows := coalesce((p_patch ->> 'agent_follows')::boolean, p_session.agent_follows);
