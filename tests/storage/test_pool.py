@@ -1,6 +1,7 @@
 """Connections: none is lost, none is used after it died, and a database that cannot answer is `Unavailable`."""
 
 import asyncio
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -77,8 +78,9 @@ async def test_a_direct_connection_parses_a_statement_once_and_a_pooled_one_each
         held.close()
 
 
-async def test_a_server_that_refuses_another_connection_is_unavailable_and_serves_again(database_server, database, database_url, tenant):
-    store = await open_store(database_url, pool_size=2)
+async def test_a_server_that_refuses_another_connection_is_unavailable_and_serves_again(database_server, database, migrate_url, tenant):
+    direct = urlsplit(migrate_url)  # a pooler would hand out the connection that it has
+    store = await open_store(direct._replace(netloc=f"ledger_app@{direct.netloc.rpartition('@')[2]}").geturl(), pool_size=2)
     try:
         await statement(database_server, f'ALTER DATABASE "{database}" CONNECTION LIMIT 0')
         slow = asyncio.create_task(store._pool.fetch("SELECT pg_sleep(0.5)"))
