@@ -67,7 +67,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     """Compiles what the next call would send. `count` is the pure token count of the target's estimator.
 
     Reads nothing but its arguments and changes none of them. Raises `InvalidOrigins` for sources that contradict themselves
-    (S2-39) and `CallIdRules` for a target whose call ids cannot be made.
+    (S2-39).
     """
     draft = open_draft(sources, count)
     awaiting = _awaiting(draft)

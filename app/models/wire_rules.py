@@ -18,6 +18,8 @@ class WireRules:
     call_id_pattern        what a `tool_call_id` on the wire has to match, whole
     call_id_chars_max      its greatest length; ids that break either are derived anew by the pass `tool_call_ids`
     name_pattern           what a tool name has to match, whole
+    tools_max              how many tools may be declared
+    description_chars_max  the greatest length of a tool's description
     system_role            the role under which the folded system sections are sent
     tool_choice            whether the server obeys `tool_choice` at all (Ollama does not)
     allowed_tools          whether it obeys a subset of the declared tools
@@ -37,6 +39,8 @@ class WireRules:
     call_id_pattern: str = "[!-~]+"
     call_id_chars_max: int = 40
     name_pattern: str = "[a-zA-Z0-9_-]{1,64}"
+    tools_max: int = 128
+    description_chars_max: int = 1024
     system_role: str = "system"
     tool_choice: bool = True
     allowed_tools: bool = True

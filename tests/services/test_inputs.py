@@ -139,6 +139,26 @@ async def test_a_servers_own_rules_say_what_is_valid_and_are_part_of_the_target(
         assert len(seen["body"]["messages"][1]["tool_calls"][0]["id"]) <= 40
 
 
+@pytest.mark.req("S0-30")
+async def test_what_no_rule_admits_is_shown_and_never_sent(settings: Settings) -> None:
+    script = [{"tool_calls": [{"id": "c1", "name": "lookup", "arguments": "{}"}]}, {"text": "Done."}]
+    tools = [{"name": "lookup", "description": "d" * 2_000}]
+    for quirks, codes in (
+        ({"call_id_pattern": "id_[0-9]", "description_chars_max": 2_000}, ["call-id-invalid", "call-id-invalid"]),
+        ({"tools_max": 0}, ["tools-too-many", "description-too-long"]),
+    ):
+        async with running(with_quirks(settings, **quirks)) as app, talking(app) as client:
+            world = World(client)
+            session = await world.session(await world.agent(script, tools=tools))
+            turn = await world.turn(session)
+            if turn["pending"]:
+                turn = await world.results(session, turn["id"], [{"tool_call_id": "c1", "content": "42"}])
+            assert (turn["status"], turn["error"]["code"]) == ("failed", "upstream-error")
+            assert [violation["code"] for violation in (await world.input(session))["violations"]] == codes
+            calls = (await world.call("GET", f"/sessions/{session}/calls", 200)).json()["data"]
+            assert (calls[-1]["status"], calls[-1]["attempts"]) == ("refused", [])
+
+
 @pytest.mark.req("T-13", "T-24")
 async def test_a_switched_model_holds_in_what_ifs_until_a_revision_that_names_another(world: World) -> None:
     agent = await world.agent(name="held")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from app.context.draft import Count, Draft, Item, NeutralMessage, Reason
-from app.entries.errors import LedgerError
 from app.entries.parts import ToolCall
 
 NAME = "tool_call_ids"
@@ -29,15 +28,10 @@ Renamed = dict[str, list[Rename]]
 """An id → what became of the calls of the newest answer that bear it, in order."""
 
 
-class CallIdRules(LedgerError):
-    """No id can be derived under the target's rules: the operator's quirk `call_id_pattern` asks for something unusual."""
-
-    code = "call-id-rules"
-
-
 def run(draft: Draft, count: Count) -> None:
-    """Renames what the target's `call_id_pattern` and `call_id_chars_max` refuse, and repeated ids. Raises `CallIdRules`.
+    """Renames what the target's `call_id_pattern` and `call_id_chars_max` refuse, and repeated ids.
 
+    An id stays as it is where none can be derived, because a quirk asks for something unusual: the wire format's rules tell of it.
     Relies on `pairing`: the results of an answer follow it directly, one for each of its calls.
     """
     rules = draft.sources.target.rules
@@ -72,7 +66,8 @@ def _answer(draft: Draft, item: Item, message: NeutralMessage, taken: set[str], 
             continue
         new = next((found for found in _derived(item, position, old, fits, chars_max) if found not in taken), None)
         if new is None:
-            raise CallIdRules("No tool call id can be derived under the target's rules; look at its quirk `call_id_pattern`.")
+            given.append((position, old, None))
+            continue
         reason = Reason.TOOL_CALL_ID_REPEATED if old in taken else Reason.TOOL_CALL_ID_FITTED
         if reason not in reasons:
             reasons.append(reason)

@@ -14,10 +14,8 @@ PATH = "/chat/completions"
 RULES: WireRules = RULES_OF[DIALECT]
 """The defaults. Token overheads are the cookbook's (7.3): 3 a message, 3 for the reply; tools are estimates."""
 
-TOOLS_MAX = 128
 CALLS_PER_MESSAGE_MAX = 128
 STOPS_MAX = 4
-DESCRIPTION_CHARS_MAX = 1024
 CONTENT_CHARS_MAX = 10_485_760
 SCHEMA_NAME_CHARS_MAX = 64
 

@@ -40,7 +40,7 @@ def validate(body: Mapping[str, Any], rules: WireRules = RULES) -> list[Violatio
             else:
                 found.append(Violation(f"/messages/{index}", "not-an-object", "A message is an object."))
         _pairing(messages, found)
-    check_options(body, found, rules.name_pattern)
+    check_options(body, found, rules)
     return found
 
 
@@ -135,6 +135,9 @@ def _call_id(holder: Mapping[str, Any], key: str, at: str, found: Found, rules: 
     value = holder.get(key)
     if not isinstance(value, str) or not value:
         found.append(Violation(f"{at}/{key}", "call-id-missing", "A tool call id is a non-empty string."))
+    elif rules.call_id_pattern != RULES.call_id_pattern and not re.fullmatch(rules.call_id_pattern, value):
+        # The default form is what ids are made to fit, and no rule of the provider's: only a server's own word is one.
+        found.append(Violation(f"{at}/{key}", "call-id-invalid", f"A tool call id matches {rules.call_id_pattern}."))
     elif len(value) > rules.call_id_chars_max:
         found.append(Violation(f"{at}/{key}", "call-id-too-long", f"A tool call id takes at most {rules.call_id_chars_max} characters."))
 

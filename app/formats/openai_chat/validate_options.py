@@ -6,6 +6,7 @@ from typing import Any
 
 from app.formats.openai_chat import rules
 from app.formats.protocols import Violation
+from app.models.wire_rules import WireRules
 
 _NAME = re.compile(rules.RULES.name_pattern)
 _RANGES = (
@@ -18,11 +19,11 @@ _RANGES = (
 )
 
 
-def check_options(body: Mapping[str, Any], found: list[Violation], name_pattern: str = rules.RULES.name_pattern) -> None:
-    """Appends what is wrong outside `messages`. `name_pattern`: what the target takes as the name of a tool."""
+def check_options(body: Mapping[str, Any], found: list[Violation], target: WireRules = rules.RULES) -> None:
+    """Appends what is wrong outside `messages`. `target`: what it takes as tools."""
     if not isinstance(body.get("model"), str) or not body["model"]:
         found.append(Violation("/model", "model-missing", "`model` is a non-empty string."))
-    names = _tools(body, found, name_pattern)
+    names = _tools(body, found, target)
     _choice(body, names, found)
     _numbers(body, found)
     _stream(body, found)
@@ -41,15 +42,15 @@ def check_options(body: Mapping[str, Any], found: list[Violation], name_pattern:
             found.append(Violation("/response_format/json_schema/name", "name-invalid", f"A schema name matches {rules.RULES.name_pattern}."))
 
 
-def _tools(body: Mapping[str, Any], found: list[Violation], name_pattern: str) -> set[str]:
+def _tools(body: Mapping[str, Any], found: list[Violation], target: WireRules) -> set[str]:
     tools, names = body.get("tools"), set[str]()
     if tools is None:
         return names
     if not isinstance(tools, list) or not tools:
         found.append(Violation("/tools", "tools-empty", "`tools` is a list of at least one tool, or left out."))
         return names
-    if len(tools) > rules.TOOLS_MAX:
-        found.append(Violation("/tools", "tools-too-many", f"At most {rules.TOOLS_MAX} tools are taken."))
+    if len(tools) > target.tools_max:
+        found.append(Violation("/tools", "tools-too-many", f"At most {target.tools_max} tools are taken."))
     for index, tool in enumerate(tools):
         kind = tool.get("type") if isinstance(tool, dict) else None
         inner = tool.get(kind) if kind in ("function", "custom") else None
@@ -57,15 +58,15 @@ def _tools(body: Mapping[str, Any], found: list[Violation], name_pattern: str) -
             found.append(Violation(f"/tools/{index}", "tool-invalid", "A tool is of type function or custom and has the object of that name."))
             continue
         at, name = f"/tools/{index}/{kind}", inner.get("name")
-        if not isinstance(name, str) or not re.fullmatch(name_pattern, name):
-            found.append(Violation(f"{at}/name", "name-invalid", f"A tool name matches {name_pattern}."))
+        if not isinstance(name, str) or not re.fullmatch(target.name_pattern, name):
+            found.append(Violation(f"{at}/name", "name-invalid", f"A tool name matches {target.name_pattern}."))
         elif name in names:
             found.append(Violation(f"{at}/name", "name-repeated", "Two tools bear the same name."))
         else:
             names.add(name)
         described = inner.get("description")
-        if isinstance(described, str) and len(described) > rules.DESCRIPTION_CHARS_MAX:
-            found.append(Violation(f"{at}/description", "description-too-long", f"At most {rules.DESCRIPTION_CHARS_MAX} characters are taken."))
+        if isinstance(described, str) and len(described) > target.description_chars_max:
+            found.append(Violation(f"{at}/description", "description-too-long", f"At most {target.description_chars_max} characters are taken."))
         if not isinstance(inner.get("parameters", {}), Mapping):
             found.append(Violation(f"{at}/parameters", "schema-invalid", "`parameters` is a JSON Schema object."))
     return names

@@ -117,6 +117,8 @@ async def test_usage_is_reported_or_an_estimate_that_says_so(world: World) -> No
     second = await world.turn(session)
     assert second["usage"]["source"] == "estimated"
     assert second["usage"]["reasoning"] is None
+    budget = (await world.call("GET", f"/sessions/{session}/calls/{second['calls'][0]}", 200)).json()["budget"]
+    assert (second["usage"]["input"], second["usage"]["output"]) == (budget["total"], 2)
     totals = (await world.call("GET", f"/sessions/{session}", 200)).json()["usage"]
     assert totals["input"] == 11 + second["usage"]["input"]
 

@@ -21,6 +21,19 @@ async def waiting(world: World, script: list[object]) -> tuple[str, str]:
     return session, turn["id"]
 
 
+@pytest.mark.req("X-74", "S1-23")
+async def test_an_id_that_a_provider_gives_again_is_told_apart(world: World) -> None:
+    session, turn_id = await waiting(world, [CALL, CALL, DONE])
+    turn = await world.results(session, turn_id, [{"tool_call_id": "c1", "content": "42"}])
+    (pending,) = turn["pending"]
+    assert pending["tool_call_id"] != "c1"
+    assert (await world.raw(session))[-1]["body"]["parts"][0]["provider_id"] == "c1"
+    turn = await world.results(session, turn_id, [{"tool_call_id": pending["tool_call_id"], "content": "43"}])
+    assert turn["status"] == "completed"
+    body = (await world.input(session))["body"]
+    assert [message["content"] for message in body["messages"] if message["role"] == "tool"] == ["42", "43"]
+
+
 @pytest.mark.req("T-23", "S0-20", "S0-21", "S0-22", "S0-23", "S4-11")
 async def test_a_turn_waits_for_its_client_and_goes_on_with_the_result(world: World) -> None:
     session, turn_id = await waiting(world, [CALL, DONE])
