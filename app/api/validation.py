@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import fastjsonschema
-from jsonschema import Draft202012Validator
 
 from app.entries.errors import Fault, Invalid
-from app.services.schema_faults import schema_faults
+from app.services.schema_faults import SchemaChecker, schema_faults
 
 
 class Checker:
@@ -15,7 +14,7 @@ class Checker:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._fast: Callable[[Any], Any] = fastjsonschema.compile(dict(schema), use_default=False, use_formats=False)
-        self._full = Draft202012Validator(dict(schema))
+        self._full = SchemaChecker(dict(schema))
 
     def check(self, document: Any) -> None:
         """Raises `Invalid` with every fault; nothing of the document stands in it but the names of unknown fields."""

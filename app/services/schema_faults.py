@@ -4,11 +4,13 @@ The checker's messages repeat the input, and so are never shown; pointers name f
 the client's own words.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
 
 from app.config.limits import FAULTS_MAX
 from app.entries.errors import Fault
@@ -22,6 +24,17 @@ _TYPES = {
     "object": "an object",
     "null": "null",
 }
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    """`pattern` as JSON Schema means it: a `$` at its end is the end of the text, where Python's would let a line break follow."""
+    ended = pattern[:-1] + r"\Z" if pattern.endswith("$") and not pattern.endswith("\\$") else pattern
+    if validator.is_type(instance, "string") and re.search(ended, instance) is None:
+        yield ValidationError("pattern")
+
+
+SchemaChecker: type[Draft202012Validator] = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]  # jsonschema leaves it untyped
+"""The full checker, of the service's own schemas and of those that agents bring for their state."""
 
 
 def pointer(path: Sequence[object]) -> str:

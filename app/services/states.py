@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from jsonschema import Draft202012Validator
-
 from app.config.limits import APPEND_TRIES_MAX, STATE_BYTES_MAX
 from app.context.schemas import escaped
 from app.context.sources import AgentRevision
@@ -15,7 +13,7 @@ from app.entries.ids import SESSION, format_id, parse_id
 from app.entries.messages import NewEntry
 from app.entries.settings import StateChanged
 from app.services.revisions import Revisions
-from app.services.schema_faults import schema_faults
+from app.services.schema_faults import SchemaChecker, schema_faults
 from app.storage.rows import EntryFilter, SessionRow
 from app.storage.store import Store
 from app.storage.types import Append
@@ -104,7 +102,7 @@ def check_state(state: Mapping[str, Any], agent: AgentRevision, at: str = "") ->
         elif not isinstance(value, Mapping):
             faults.append(Fault(place, "wrong-type", "A scope of the state is an object."))
         else:
-            found = schema_faults(Draft202012Validator(schemas[scope]), value)
+            found = schema_faults(SchemaChecker(schemas[scope]), value)
             faults += [Fault(place + fault.pointer, fault.code, fault.detail) for fault in found]
     if not faults and len(lossless.dumps(state).encode()) > STATE_BYTES_MAX:
         faults.append(Fault(at, "too-large", f"The state may have {STATE_BYTES_MAX} bytes."))

@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from app.api.routes.raw import OPERATIONS
-from app.api.schemas.basics import arr, integer, nullable, obj, one_of, text
+from app.api.schemas.basics import arr, column, integer, nullable, obj, one_of, text
 from app.api.validation import Checker
 from app.entries.errors import Invalid
-from app.services.schema_faults import schema_faults
+from app.services.schema_faults import SchemaChecker, schema_faults
 
 SCHEMA = obj(
     {
         "name": text(5, 1, "^[a-z]+$"),
+        "title": column(9),
         "n": integer(1, 3),
         "kind": {**one_of("a", "b"), "x-later": ["c"]},
         "items": arr(nullable(integer()), least=1, most=2),
@@ -35,6 +35,10 @@ SECRET = "SECRET-91"
         ([], [("", "wrong-type")]),
         ({}, [("/name", "missing")]),
         ({"name": ""}, [("/name", "too-short"), ("/name", "wrong-form")]),
+        ({"name": "abc\n"}, [("/name", "wrong-form")]),
+        ({"name": "a", "title": "\ud800"}, [("/title", "wrong-form")]),
+        ({"name": "a", "title": "\0"}, [("/title", "wrong-form")]),
+        ({"name": "a", "title": "é\U0001f469"}, []),
         ({"name": "ABCDEFG"}, [("/name", "too-long"), ("/name", "wrong-form")]),
         ({"name": 1, "a/b~": 2}, [("/name", "wrong-type"), ("/a~1b~0", "unknown-field")]),
         ({"name": "a", "n": 0}, [("/n", "out-of-range")]),
@@ -53,7 +57,7 @@ SECRET = "SECRET-91"
     ],
 )
 def test_each_fault_has_its_place_and_code(document: Any, faults: list[tuple[str, str]]) -> None:
-    found = schema_faults(Draft202012Validator(SCHEMA), document)
+    found = schema_faults(SchemaChecker(SCHEMA), document)
     assert sorted((fault.pointer, fault.code) for fault in found) == sorted(faults)
     assert all(SECRET not in fault.detail for fault in found)
     if faults:
@@ -78,7 +82,7 @@ JSON = st.recursive(
 def test_the_fast_check_and_the_full_one_agree(document: Any) -> None:
     schema = OPERATIONS[0].body
     assert schema is not None
-    faults = schema_faults(Draft202012Validator(dict(schema)), document)
+    faults = schema_faults(SchemaChecker(dict(schema)), document)
     try:
         CHECKER.check(document)
     except Invalid:

@@ -7,8 +7,8 @@ from app.config import limits
 
 Schema = Mapping[str, Any]
 
-TEXT_PATTERN = "^[^\\u0000]*$"
-"""Text that Postgres can hold in a column: no NUL (a lone surrogate is refused by the storage). Message texts have no such limit."""
+TEXT_PATTERN = "^[^\\u0000\\ud800-\\udfff]*$"
+"""Text that Postgres can hold in a column: no NUL, no lone surrogate. Message texts have no such limit."""
 
 NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]*$"
 TOOL_NAME_PATTERN = "^[a-zA-Z0-9_-]+$"
