@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
 from tests.api.conftest import AGENT, message, open_session
 
@@ -197,10 +198,21 @@ async def test_state_is_patched_by_scope_against_its_schema(client: httpx.AsyncC
 
 
 @pytest.mark.req("X-01", "X-03")
-async def test_of_concurrent_writers_that_saw_one_title_one_sets_it(client: httpx.AsyncClient) -> None:
+async def test_of_concurrent_writers_that_saw_one_title_one_sets_it(app: FastAPI, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     session = await open_session(client)
-    path, seen = f"/sessions/{session}", {"If-Match": '"1.0"'}
+    path, seen, reading = f"/sessions/{session}", {"If-Match": '"1.0"'}, asyncio.Barrier(5)
+    sessions = app.state.services.sessions
+    find = sessions.find
+
+    async def together(tenant: Any, session_id: str) -> Any:
+        found = await find(tenant, session_id)
+        if found.meta_version == 0:
+            await reading.wait()
+        return found
+
+    monkeypatch.setattr(sessions, "find", together)
     answers = await asyncio.gather(*[client.patch(path, json={"title": f"t{n}"}, headers=seen) for n in range(5)])
+    monkeypatch.undo()
     assert sorted(answer.status_code for answer in answers) == [200, 412, 412, 412, 412]
     kept = next(answer for answer in answers if answer.status_code == 200)
     shown = await client.get(path)

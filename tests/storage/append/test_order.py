@@ -7,7 +7,7 @@ import pytest
 from app.entries.errors import Conflict, HeadMismatch, NotFound
 from app.entries.messages import NewEntry
 from app.storage.rows import EntryFilter
-from app.storage.types import Append, OpenSession, committed
+from app.storage.types import Append, OpenSession, SessionPatch, committed
 from tests.storage.sessions_made import opened, said
 
 WRITERS, EACH = 50, 4
@@ -32,6 +32,22 @@ async def test_fifty_writers_of_one_session_leave_no_gap(store, tenant):
     row = await store.sessions.get(tenant, session)
     assert (row.head_seq, row.message_count, row.head_digest) == (2 * WRITERS * EACH, WRITERS * EACH, entries[-1].digest)
     assert (await store.ledger.verify(tenant, session)).problems == ()
+
+
+@pytest.mark.req("X-03", "X-04")
+async def test_of_writers_that_saw_one_version_of_the_title_one_sets_it(store, tenant):
+    session = await opened(store, tenant)
+
+    async def write(title: str) -> str | None:
+        try:
+            await store.ledger.append(tenant, session, Append(session=SessionPatch(title=title, bump_meta=True, expected_meta=0), beside=True))
+        except HeadMismatch:
+            return None
+        return title
+
+    kept = [title for title in await asyncio.gather(*[write(f"t{n}") for n in range(5)]) if title is not None]
+    row = await store.sessions.get(tenant, session)
+    assert ([row.title], row.meta_version) == (kept, 1)
 
 
 @pytest.mark.req("X-04")
