@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from app.entries import lossless
 from app.models.catalogue import lookup
-from app.models.tokens import estimator_for
+from app.models.tokens import COUNTED_ALIKE, HEURISTIC_BAND, estimator_for
 from app.models.wire_rules import RULES_OF, UnknownQuirk, WireRules, rules_for
 
 UPSTREAM_PLAYS = frozenset({"script", "compaction_script"})
@@ -44,7 +44,8 @@ class ModelChoice:
 class Target:
     """What a body is compiled for.
 
-    `error_band` is the fraction by which a count may be too low, 0 for the model's own tokenizer. `digest` is
+    `error_band` is the fraction by which a count may be too low, 0 where the model's own tokenizer is the one that entries are
+    counted with when they are appended (decision 3). `digest` is
     `sha256:<hex>` of everything else but the scripts that the built-in upstream plays; no secret ever enters it.
     """
 
@@ -76,6 +77,8 @@ def resolve(
     rules = rules_for(dialect, model.name, quirks)
     limits = resolve_limits(model.name, explicit, operator_limits)
     estimator, band = (tokenizer, 0.0) if tokenizer else estimator_for(model.name)
+    if estimator not in COUNTED_ALIKE:
+        band = HEURISTIC_BAND
     return Target(model, limits, dialect, rules, estimator, band, _digest(model, limits, dialect, rules, estimator, band))
 
 

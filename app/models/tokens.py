@@ -17,6 +17,9 @@ HEURISTIC_BAND = 0.10
 STAND_IN = "o200k_base"
 """The encoding for models whose own one is not public."""
 
+COUNTED_ALIKE = frozenset({STAND_IN, "o200k_harmony"})
+"""The encodings that count a text as entries are counted when they are appended; for a model of any other, those counts are estimates."""
+
 PIECE_CHARS_MAX = 65_536
 """Longer texts are counted in pieces: a run of a million blanks overflows the tokenizer's stack, one of 500,000 does not."""
 

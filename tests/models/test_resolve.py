@@ -77,8 +77,14 @@ def test_numbers_of_a_document_enter_the_digest_as_they_are_spelled(number: str)
 
 
 def test_the_operators_tokenizer_is_taken_at_its_word():
-    target = resolve(choice("gemma-3"), EXPLICIT, "openai-chat", tokenizer="cl100k_base")
-    assert (target.estimator, target.error_band) == ("cl100k_base", 0.0)
+    target = resolve(choice("gemma-3"), EXPLICIT, "openai-chat", tokenizer="o200k_harmony")
+    assert (target.estimator, target.error_band) == ("o200k_harmony", 0.0)
     guessed = resolve(choice("gemma-3"), EXPLICIT, "openai-chat")
     assert guessed.error_band > 0
     assert guessed.digest != target.digest
+
+
+@pytest.mark.parametrize(("name", "tokenizer", "exact"), [("gpt-4o", None, True), ("gpt-4", None, False), ("gemma-3", "cl100k_base", False)])
+def test_counts_are_exact_for_the_encoding_alone_that_entries_are_counted_with(name: str, tokenizer: str | None, exact: bool):
+    target = resolve(choice(name), EXPLICIT, "openai-chat", tokenizer=tokenizer)
+    assert (target.error_band == 0) is exact
