@@ -27,6 +27,12 @@ def test_a_turn_without_a_message_of_its_own_begins_too():
     assert move(Ledger(), input_seq=7) == Call(0, "input_received", 7)
 
 
+def test_of_two_results_the_first_one_is_what_the_next_call_follows():
+    ledger = answered(tool("ask"))
+    ledger.append(result("t_ask_0"), result("t_ask_0"))
+    assert move(ledger) == Call(1, "tool_completed", 5)
+
+
 def test_text_settles_the_turn():
     assert move(answered(Text("hello"))) == Settle("completed")
 
