@@ -79,7 +79,8 @@ class Edge:
                 await self._app(scope, receive, marked)
         except Exception:
             # The traceback goes to the log, where values are redacted; parameters of statements are never in it.
-            log.exception("unexpected failure", extra={"method": scope["method"], "route": _route(scope)})
+            method, route = _place(scope)
+            log.exception("unexpected failure", extra={"method": method, "route": route})
             if status:
                 raise
             await self._problem("internal", scope, receive, marked)
@@ -117,15 +118,16 @@ class Edge:
         await problem_answer(status, document, headers)(scope, receive, send)
 
 
-def _route(scope: Scope) -> str:
+def _place(scope: Scope) -> tuple[str, str]:
+    """Method and path of the operation, for counters and logs; what nobody serves is one place, whatever a caller calls it."""
     operation: Any = scope.get("context_ledger.operation")
-    return "other" if operation is None else str(operation.path)
+    return ("other", "other") if operation is None else (scope["method"], str(operation.path))
 
 
 def _count(scope: Scope, status: int, seconds: float) -> None:
     services = getattr(scope["app"].state, "services", None) if "app" in scope else None
     metrics = getattr(services, "metrics", None)
     if metrics is not None:
-        route, method = _route(scope), scope["method"]
+        method, route = _place(scope)
         metrics.requests.labels(route, method, str(status)).inc()
         metrics.request_seconds.labels(route, method).observe(seconds)

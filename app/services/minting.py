@@ -4,16 +4,8 @@ import os
 import time
 from uuid import UUID
 
-from app.entries.ids import format_id
-
 
 def new_uuid() -> UUID:
     """A UUIDv7 (RFC 9562): 48 bits of milliseconds, 74 random bits."""
     number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
     return UUID(int=number & ~(0xF << 76) & ~(0x3 << 62) | 0x7 << 76 | 0x2 << 62)
-
-
-def new_id(prefix: str) -> tuple[UUID, str]:
-    """A new UUID and its TypeID."""
-    uuid = new_uuid()
-    return uuid, format_id(prefix, uuid)

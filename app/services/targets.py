@@ -28,7 +28,8 @@ class Targets:
         """The configured upstream. Raises `Invalid` for a name that the operator does not know."""
         found = self._upstreams.get(name)
         if found is None:
-            raise Invalid([Fault(pointer, "unknown-upstream", "No upstream of this name is configured; see GET /upstreams.")])
+            fault = Fault(pointer, "unknown-upstream", "No upstream of this name is configured; see GET /upstreams.")
+            raise Invalid([fault], code="unknown-upstream")
         return found
 
     def resolve(self, model: ModelChoice, explicit: Limits | None, pointer: str = "/model", limits_pointer: str | None = None) -> Target:

@@ -205,10 +205,21 @@ async def test_health_and_metrics(client: httpx.AsyncClient) -> None:
     assert 'context_ledger_requests_total{method="GET",route="/readyz",status="200"} 1.0' in metrics.text
 
 
+async def test_a_caller_cannot_make_counters(client: httpx.AsyncClient) -> None:
+    for method, path in (("BREW", "/livez"), ("BREW", "/nowhere"), ("GET", "/somewhere")):
+        await client.request(method, path)
+    counted = [line for line in (await client.get("/metrics")).text.splitlines() if line.startswith("context_ledger_requests_total{")]
+    assert {line.partition("{")[2].partition(",status")[0] for line in counted} == {'method="other",route="other"'}
+
+
 async def test_not_ready_while_draining(app: FastAPI, client: httpx.AsyncClient) -> None:
+    session = await open_session(client)
     await asyncio.wait_for(app.state.drain(), 5)
     ready = await client.get("/readyz")
     assert (ready.status_code, ready.json()["status"]) == (503, "unready")
+    refused = await client.post(f"/sessions/{session}/turns", json={"input": "x"})
+    problem(refused, 503, "shutting-down")
+    assert int(refused.headers["retry-after"]) >= 1
     assert (await client.get("/livez")).status_code == 200
 
 
@@ -216,6 +227,8 @@ async def test_not_ready_while_draining(app: FastAPI, client: httpx.AsyncClient)
 async def test_unknown_capacity_is_refused_and_nothing_stored(client: httpx.AsyncClient) -> None:
     model = {"upstream": "scripted", "name": "nobody-knows"}
     problem(await client.put("/agents/unknown", json={"model": model}), 422, "unknown-capacity")
+    elsewhere = await client.put("/agents/unknown", json={"model": {"upstream": "nowhere", "name": "x"}})
+    assert problem(elsewhere, 422, "unknown-upstream")["errors"][0]["pointer"] == "/model/upstream"
     half = await client.put("/agents/unknown", json={"model": model, "limits": {"context_window": 1000}})
     assert problem(half, 422, "invalid-request")["errors"][0]["pointer"] == "/limits/max_output_tokens"
     problem(await client.get("/agents/unknown"), 404, "not-found")

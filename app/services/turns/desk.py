@@ -67,7 +67,7 @@ class Desk:
     def check_open(self) -> None:
         """Raises `Unavailable` once the process is about to end: another replica takes the turn."""
         if self.draining:
-            raise Unavailable("The service is stopping; send the request again, another replica takes it.")
+            raise Unavailable("The service is stopping; send the request again, another replica takes it.", "shutting-down")
 
     async def replay(self, tenant: UUID, session: SessionRow, key: IdempotencyKey | None) -> Accepted | None:
         """The turn that a key opened before; None for a new key. Raises `KeyReused` for another body."""
