@@ -207,8 +207,8 @@ def _turn(check: Check, value: Any) -> None:
 
 
 def normalised(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A checked document with every key, left-out ones at their defaults and renderers with their ids; the form in which it is
-    compared, digested and served. Normalising twice changes nothing."""
+    """A checked document with every key, left-out ones at their defaults and renderers with their ids: the form that a compile reads.
+    What is stored, compared, digested and served is the document as it was put. Normalising twice changes nothing."""
     found: dict[str, Any] = {"model": {"upstream": document["model"]["upstream"], "name": document["model"]["name"]}}
     found["model"]["params"] = dict(document["model"].get("params", {}))
     for key, default in DEFAULTS.items():
