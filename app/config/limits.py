@@ -123,7 +123,7 @@ RECOVERIES_PER_SWEEP_MAX: Final = 100
 """Expired claims settled by one sweep."""
 
 PURGE_ROWS_MAX: Final = 10_000
-"""Rows deleted by one purge statement."""
+"""Rows deleted by one purge statement; events a whole turn at a time, so that the last turn may pass it."""
 
 IMPORT_LINE_BYTES_MAX: Final = 32 * 2**20
 """One line of an imported file."""

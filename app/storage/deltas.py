@@ -49,6 +49,9 @@ class Deltas:
         return None if rows[0]["first_n"] is None else (rows[0]["first_n"], rows[0]["last_n"])
 
     async def purge(self, older_than_seconds: float, limit: int) -> int:
-        """Deletes at most `limit` rows older than that, but none of a turn that still runs; says how many."""
+        """Deletes the events of turns that rest and whose last event is older than that, whole turns until `limit` rows are reached.
+
+        Says how many rows; fewer than `limit` when nothing is left to delete.
+        """
         rows = await self._pool.fetch("SELECT ledger.deltas_purge_v1($1, $2)", older_than_seconds, limit)
         return int(rows[0][0])

@@ -10,7 +10,7 @@ from app.entries.line import PLAIN, rewound
 from app.entries.messages import NewEntry
 from app.storage.rows import DeltaCursor, DeltaWrite, EntryFilter, SessionCursor, SessionFilter
 from app.storage.types import Append, SessionPatch, TurnWrite
-from tests.storage.sessions_made import claimed, opened, said
+from tests.storage.sessions_made import claimed, fetch_as_admin, opened, said
 
 pytestmark = [pytest.mark.req("X-91")]
 
@@ -120,3 +120,26 @@ async def test_the_delta_log_takes_many_turns_at_once_and_keeps_what_runs(store,
     assert await store.deltas.purge(0, 100) == 1
     assert await store.deltas.bounds(other, second, 1) is None
     assert await store.deltas.bounds(tenant, first, 1) == (1, 3)
+
+
+async def test_events_are_purged_by_whole_turns_once_their_last_one_is_old(store, tenant, migrate_url):
+    sessions = [await opened(store, tenant) for _ in range(4)]
+    for session in sessions:
+        await claimed(store, tenant, session)
+    await store.deltas.put([DeltaWrite(tenant, session, 1, 1, n, "x") for session in sessions for n in (1, 2, 3, 4)])
+    _runs, fresh, *old = sessions
+    for session in (fresh, *old):
+        await store.ledger.append(tenant, session, Append(fence=1, release=True))
+    await fetch_as_admin(migrate_url, "UPDATE ledger.deltas SET created_at = created_at - interval '1 hour' WHERE session_id <> $1 OR n < 4", fresh)
+
+    async def left() -> list[int]:
+        counts = await fetch_as_admin(migrate_url, "SELECT session_id, count(*) FROM ledger.deltas GROUP BY 1")
+        return [dict(counts).get(session, 0) for session in sessions]
+
+    assert await store.deltas.purge(1800, 1) == 4
+    assert sorted(await left()) == [0, 4, 4, 4]
+    assert await store.deltas.purge(1800, 5) == 4
+    assert await left() == [4, 4, 0, 0]
+    assert await store.deltas.purge(1800, 100) == 0
+    assert await store.deltas.purge(0, 100) == 4
+    assert await left() == [4, 0, 0, 0]

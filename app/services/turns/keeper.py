@@ -81,9 +81,11 @@ class Keeper:
                 log.exception("turn %s of a session whose holder is gone could not be settled", claim.turn)
 
     async def purge(self) -> None:
-        """Deletes events and idempotency rows that are older than they have to be, a bounded number a round."""
-        await self._desk.store.deltas.purge(self._delta_retention_seconds, PURGE_ROWS_MAX)
-        await self._desk.store.idempotency.purge(self._idempotency_seconds, PURGE_ROWS_MAX)
+        """Deletes all events and idempotency rows that are older than they have to be, a bounded number at a time."""
+        store = self._desk.store
+        for purge, seconds in ((store.deltas.purge, self._delta_retention_seconds), (store.idempotency.purge, self._idempotency_seconds)):
+            while await purge(seconds, PURGE_ROWS_MAX) >= PURGE_ROWS_MAX:
+                pass
 
     async def drain(self, seconds: float) -> None:
         """Lets running turns go on for that long, then ends each as interrupted with what it has."""
