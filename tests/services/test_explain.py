@@ -11,6 +11,7 @@ import pytest
 from app.config.secret import Secret
 from app.config.settings import Settings
 from app.config.upstreams import ModelLimits
+from app.services import input_views
 from tests.api.conftest import running, talking
 from tests.services.world import World
 
@@ -63,3 +64,26 @@ async def test_what_a_call_was_made_of_and_what_differs_are_named(settings: Sett
         seen = (await world.call("GET", path, 200)).json()
         assert (seen["verified"], seen["mismatch"]) == (False, {"source": "target"})
         assert (await world.call("GET", f"/sessions/{session}/model-input", 200)).headers["etag"] != tag
+
+
+@pytest.mark.req("S3-40")
+async def test_another_compiler_verifies_nothing_and_another_document_is_another_prefix(settings: Settings, migrate_url: str) -> None:
+    async with running(settings) as app, talking(app) as client:
+        world = World(client)
+        session = await world.session(await world.agent(context=[{"renderer": "system", "text": "Say so."}, {"renderer": "history"}]))
+        turn = await world.turn(session)
+        path = f"/sessions/{session}/calls/{turn['calls'][0]}/model-input"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(input_views, "COMPILER_VERSION", "another")
+            seen = (await world.call("GET", path, 200)).json()
+        assert (seen["verified"], seen["reason"]) == ("unverifiable", "compiler_version")
+        assert "mismatch" not in seen
+    owner = await asyncpg.connect(migrate_url)
+    try:
+        await owner.execute("SET session_replication_role = replica")
+        await owner.execute("UPDATE ledger.agent_revisions SET document = replace(document::text, 'Say so.', 'Say no.')::json")
+    finally:
+        await owner.close()
+    async with running(settings) as app, talking(app) as client:
+        seen = (await World(client).call("GET", path, 200)).json()
+        assert (seen["verified"], seen["mismatch"]) == (False, {"source": "prefix"})
