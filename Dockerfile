@@ -19,8 +19,8 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends pgbouncer=1.18.* \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10002 --no-create-home bouncer
-COPY --chmod=0644 deploy/pgbouncer.ini /etc/pgbouncer/pgbouncer.ini
-COPY --chmod=0755 deploy/pgbouncer.sh /usr/local/bin/start-pgbouncer
+COPY --chmod=0644 docs/deploy/pgbouncer.ini /etc/pgbouncer/pgbouncer.ini
+COPY --chmod=0755 docs/deploy/pgbouncer.sh /usr/local/bin/start-pgbouncer
 USER 10002
 EXPOSE 6432
 HEALTHCHECK --interval=5s --timeout=3s --retries=10 CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/6432"]
