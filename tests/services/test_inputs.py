@@ -192,3 +192,46 @@ async def test_what_is_not_there_is_refused_by_name(world: World) -> None:
     assert [(fault["pointer"], fault["code"]) for fault in turn["errors"]] == [("/overrides/model", "unknown-capacity")]
     put = (await world.client.put("/agents/x", json={"model": {"upstream": "scripted", "name": "unheard-of"}})).json()
     assert [(fault["pointer"], fault["code"]) for fault in put["errors"]] == [("/limits", "unknown-capacity")]
+
+
+@pytest.mark.req("S3-39", "S1-09")
+async def test_a_turns_overrides_are_part_of_its_calls_and_of_what_comes_next(world: World) -> None:
+    script = [{"tool_calls": [{"id": "c1", "name": "lookup", "arguments": "{}"}]}, {"text": "Done."}]
+    session = await world.session(await world.agent(script, tools=TOOLS))
+    turn = await world.turn(session, overrides={"masked_tools": ["escalate"], "tool_choice": "required"})
+    path = f"/sessions/{session}/model-input"
+    for asked, names in (({}, ["lookup"]), ({"overrides": {"masked_tools": ["lookup"]}}, ["escalate"])):
+        body = (await world.call("POST", path, 200, json=asked)).json()["body"]
+        assert ([tool["function"]["name"] for tool in body["tools"]], body["tool_choice"]) == (names, "required")
+    turn = await world.results(session, turn["id"], [{"tool_call_id": "c1", "content": "42"}])
+    for call in turn["calls"]:
+        assert (await world.call("GET", f"/sessions/{session}/calls/{call}/model-input", 200)).json()["verified"] is True
+    assert "tool_choice" not in (await world.input(session))["body"]
+
+
+@pytest.mark.req("T-13")
+async def test_a_revision_that_names_another_model_ends_a_switch(world: World) -> None:
+    session = await world.session(await world.agent(name="first"))
+    await world.call("PATCH", f"/sessions/{session}", 200, json={"model": {"upstream": "scripted", "name": "gpt-4o"}})
+    await world.agent(name="same", context=CONTEXT)
+    await world.agent(name="other", model={"upstream": "scripted", "name": "gpt-4.1"}, limits=None)
+    for agent, model in (("same", "gpt-4o"), ("other", "gpt-4.1")):
+        await world.call("PATCH", f"/sessions/{session}", 200, json={"agent": agent})
+        assert (await world.input(session))["model"] == model
+
+
+async def test_parameters_stay_with_the_model_that_they_are_of(world: World) -> None:
+    session = await world.session(await world.agent(model={"upstream": "scripted", "name": "gpt-4o", "params": {"temperature": 0.5}}))
+    for model, params in (({"params": {"reasoning": {"effort": "low"}}}, {"temperature", "reasoning_effort"}), ({"name": "gpt-4.1"}, set())):
+        asked = {"overrides": {"model": model}}
+        body = (await world.call("POST", f"/sessions/{session}/model-input", 200, json=asked)).json()["body"]
+        assert body.keys() & {"temperature", "reasoning_effort"} == params
+
+
+async def test_a_what_if_of_a_state_that_the_schema_refuses_is_refused(world: World) -> None:
+    schema = {"session": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+    session = await world.session(await world.agent(state_schema=schema))
+    path = f"/sessions/{session}/model-input"
+    await world.call("POST", path, 200, json={"state": {"session": {"n": 1}}})
+    fault = (await world.call("POST", path, 422, json={"state": {"session": {"n": "one"}}})).json()["errors"][0]
+    assert fault["pointer"] == "/state/session/n"
