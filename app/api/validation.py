@@ -6,7 +6,8 @@ from typing import Any
 import fastjsonschema
 
 from app.entries.errors import Fault, Invalid
-from app.services.schema_faults import SchemaChecker, schema_faults
+from app.services.bounded_schemas import SchemaChecker
+from app.services.schema_faults import schema_faults
 
 
 class Checker:

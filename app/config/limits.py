@@ -211,3 +211,6 @@ LINES_RUN_ENTRIES: Final = 200
 
 LINES_PAGE_BYTES: Final = 2**20
 """A page of lines ends with the run that passes this."""
+
+SCHEMA_CHECK_MS_MAX: Final = 500
+"""One check of a document against a schema that a client sent."""

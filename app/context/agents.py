@@ -8,7 +8,7 @@ from typing import Any
 from app.config.limits import RENDERERS_MAX, STEPS_PER_TURN_MAX, TOOLS_MAX
 from app.context.fields import Check
 from app.context.model_params import check_model
-from app.context.schemas import check_schema, escaped
+from app.context.schemas import check_schema, escaped, pattern_properties
 from app.context.sources import AgentRevision, CompactionPolicy, RendererSpec, Tool
 from app.entries.errors import Fault
 from app.models.resolve import Limits, ModelChoice
@@ -180,7 +180,7 @@ def _state_schema(check: Check, value: Any) -> None:
     for scope, schema in value.items():
         pointer = f"/state_schema/{escaped(str(scope))}"
         if scope == "session":
-            check.faults += check_schema(schema, pointer)
+            check.faults += check_schema(schema, pointer) or pattern_properties(schema, pointer)
         else:
             check.fault(pointer, "unknown-key", "The only scope is session.")
 

@@ -17,6 +17,9 @@ CODE = "bad-schema"
 _DATA = frozenset({"const", "default", "enum", "examples"})
 """Keywords whose values are data: a `$ref` in there is no reference."""
 
+_NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
+"""Keywords whose values hold schemas under names: such a name is no keyword."""
+
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DIALECTS = frozenset(
     {"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema", "http://json-schema.org/draft-07/schema"}
@@ -63,6 +66,24 @@ def _walk(node: Any, schema: Mapping[str, Any], pointer: str, root: bool = False
     elif isinstance(node, list):
         for position, value in enumerate(node):
             yield from _walk(value, schema, f"{pointer}/{position}")
+
+
+def pattern_properties(schema: Any, pointer: str) -> list[Fault]:
+    """Every `patternProperties` of a schema that states are checked against: they could not be stopped where they take too long."""
+    found: list[Fault] = []
+    if isinstance(schema, Mapping):
+        for key, value in schema.items():
+            if key == "patternProperties":
+                found.append(Fault(f"{pointer}/{key}", CODE, "A state's schema names its properties; patterns of names are not taken."))
+            elif key in _NAMED and isinstance(value, Mapping):
+                for name, inner in value.items():
+                    found += pattern_properties(inner, f"{pointer}/{key}/{escaped(str(name))}")
+            elif key not in _DATA:
+                found += pattern_properties(value, f"{pointer}/{escaped(str(key))}")
+    elif isinstance(schema, list):
+        for position, value in enumerate(schema):
+            found += pattern_properties(value, f"{pointer}/{position}")
+    return found
 
 
 def _is_pattern(text: str) -> bool:

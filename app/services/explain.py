@@ -118,7 +118,7 @@ class Explain:
             window = await self._inputs.window(tenant, row.session_id, ask.at_seq)
             agent = (ask.pinned if ask.agent_revision is None else None) or await self._inputs.agent_of(tenant, window, ask.agent_revision)
             if what_if.state is not None:
-                check_state(what_if.state, agent, "/state")
+                await check_state(what_if.state, agent, "/state")
                 ask = replace(ask, state=what_if.state)
             if what_if.context is not None:
                 ask = replace(ask, agent=_with_renderers(agent, what_if.context))

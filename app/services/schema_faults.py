@@ -4,16 +4,15 @@ The checker's messages repeat the input, and so are never shown; pointers name f
 the client's own words.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
-from jsonschema.validators import extend
 
 from app.config.limits import FAULTS_MAX
 from app.entries.errors import Fault
+from app.services.bounded_schemas import TooSlow, begin
 
 _TYPES = {
     "string": "a string",
@@ -26,31 +25,24 @@ _TYPES = {
 }
 
 
-def _pattern(validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    """`pattern` as JSON Schema means it: a `$` at its end is the end of the text, where Python's would let a line break follow."""
-    ended = pattern[:-1] + r"\Z" if pattern.endswith("$") and not pattern.endswith("\\$") else pattern
-    if validator.is_type(instance, "string") and re.search(ended, instance) is None:
-        yield ValidationError("pattern")
-
-
-SchemaChecker: type[Draft202012Validator] = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]  # jsonschema leaves it untyped
-"""The full checker, of the service's own schemas and of those that agents bring for their state."""
-
-
 def pointer(path: Sequence[object]) -> str:
     """RFC 6901 of a path of keys and indexes."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
 def schema_faults(validator: Draft202012Validator, document: Any) -> list[Fault]:
-    """Every fault, in the order of the schema, at most `FAULTS_MAX`; empty for a document that fits."""
+    """Every fault, in the order of the schema, at most `FAULTS_MAX`; empty for a document that fits. Bounded in time."""
     found: list[Fault] = []
-    for error in validator.iter_errors(document):
-        for fault in _faults(error):
-            if fault not in found:
-                found.append(fault)
-            if len(found) >= FAULTS_MAX:
-                return found
+    begin()
+    try:
+        for error in validator.iter_errors(document):
+            for fault in _faults(error):
+                if fault not in found:
+                    found.append(fault)
+                if len(found) >= FAULTS_MAX:
+                    return found
+    except (TooSlow, RecursionError):
+        found.append(Fault("", "too-slow", "The schema takes too long on this document; make its patterns and references simpler."))
     return found
 
 

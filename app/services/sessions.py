@@ -76,7 +76,7 @@ class Sessions:
                 raise KeyReused
             return await self._replayed(tenant, given, known)
         agent = await self._agent(tenant, given)
-        check_state(given.state, agent, "/state")
+        await check_state(given.state, agent, "/state")
         follows = given.agent_revision is None
         entries = [NewEntry(SessionOpened.kind, SessionOpened(agent.name, agent.revision, follows).encode())]
         if given.state:

@@ -1,5 +1,6 @@
 """The state of a session: by scope, checked against the agent's schema, whole in each entry that changes it."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -12,8 +13,9 @@ from app.entries.errors import Fault, HeadMismatch, Invalid, NotFound
 from app.entries.ids import SESSION, format_id, parse_id
 from app.entries.messages import NewEntry
 from app.entries.settings import StateChanged
+from app.services.bounded_schemas import SchemaChecker
 from app.services.revisions import Revisions
-from app.services.schema_faults import SchemaChecker, schema_faults
+from app.services.schema_faults import schema_faults
 from app.storage.rows import EntryFilter, SessionRow
 from app.storage.store import Store
 from app.storage.types import Append
@@ -44,7 +46,7 @@ class States:
                 raise HeadMismatch(row.head_seq)
             seq, state = await self._current(tenant, row.session_id, row.head_seq)
             merged = merge_patch(state, patch)
-            check_state(merged, await self._revisions.get(tenant, row.agent or "", row.agent_revision or 0))
+            await check_state(merged, await self._revisions.get(tenant, row.agent or "", row.agent_revision or 0))
             if lossless.dumps(merged) == lossless.dumps(state):
                 return state_json(row, row.head_seq, seq, state)
             entry = NewEntry(StateChanged.kind, StateChanged(merged).encode())
@@ -91,8 +93,18 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return merged
 
 
-def check_state(state: Mapping[str, Any], agent: AgentRevision, at: str = "") -> None:
-    """Raises `Invalid` unless the state fits the agent's schema, scope by scope, and is small enough. `at` is where it stood in the body."""
+async def check_state(state: Mapping[str, Any], agent: AgentRevision, at: str = "") -> None:
+    """Raises `Invalid` unless the state fits the agent's schema, scope by scope, and is small enough. `at` is where it stood in the body.
+
+    A schema is somebody's own, and is checked beside the event loop and within a time.
+    """
+    if agent.state_schema is None:
+        _check_state(state, agent, at)
+    else:
+        await asyncio.to_thread(_check_state, state, agent, at)
+
+
+def _check_state(state: Mapping[str, Any], agent: AgentRevision, at: str) -> None:
     schemas: Mapping[str, Any] = agent.state_schema or {SCOPE_WITHOUT_SCHEMA: {}}
     faults: list[Fault] = []
     for scope, value in state.items():

@@ -10,7 +10,8 @@ from app.api.routes.raw import OPERATIONS
 from app.api.schemas.basics import arr, column, integer, nullable, obj, one_of, text
 from app.api.validation import Checker
 from app.entries.errors import Invalid
-from app.services.schema_faults import SchemaChecker, schema_faults
+from app.services.bounded_schemas import SchemaChecker
+from app.services.schema_faults import schema_faults
 
 SCHEMA = obj(
     {
