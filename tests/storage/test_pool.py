@@ -66,7 +66,7 @@ async def test_a_direct_connection_parses_a_statement_once_and_a_pooled_one_each
         direct = await store._pool._prepared(held, "SELECT 1")
         if not held.info["context_ledger_named"]:
             assert direct.get_name() == ""
-            pytest.skip("a pooler stands between, and it was noticed")
+            return  # a pooler stands between: it was noticed, and nothing is left parsed behind it
         assert direct.get_name() != ""
         held.info["context_ledger_named"] = False  # as where the process id is made up by a pooler
         pooled = await store._pool._prepared(held, "SELECT 2")
