@@ -99,7 +99,6 @@ class Operation:
     takes_bytes: bool = False
     errors: Sequence[int] = ()
     conditional: bool = False
-    negotiates: bool = False
 
 
 async def answered_once(exchange: Exchange, make: Callable[[], Awaitable[str]], status: int = 200) -> Response:

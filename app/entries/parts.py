@@ -144,8 +144,3 @@ def part_to_json(part: Part) -> dict[str, Any]:
 
 def _given(**values: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
-
-
-def text_of(parts: tuple[Part, ...]) -> str:
-    """The text parts joined, as a person reads them."""
-    return "".join(part.text for part in parts if isinstance(part, Text))

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from app.context.draft import NeutralRequest
-from app.entries.deltas import Delta, StreamFailed
+from app.entries.deltas import Delta
 from app.entries.messages import Body
 from app.models.wire_rules import WireRules
 
@@ -88,10 +88,6 @@ class UpstreamFault(Exception):
         self.retry_after_ms = retry_after_ms
         self.http_status = http_status
         self.provider_request_id = provider_request_id
-
-    def to_delta(self) -> StreamFailed:
-        """The same failure as the last delta of a stream."""
-        return StreamFailed(self.code, self.detail, self.retryable, self.retry_after_ms)
 
 
 class StreamReader(Protocol):

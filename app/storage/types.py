@@ -18,9 +18,6 @@ NEW_TURN = -1
 EVENT_IDS_PER_CLAIM = 1_000_000
 """The k-th claim of a turn (from 0) logs its events from k × this + 1 on, so that ids rise whoever writes."""
 
-STOP_OVERDUE_SECONDS = 5
-"""A claim whose holder ignores a stop request for that long may be taken over like an expired one."""
-
 
 @dataclass(frozen=True, slots=True)
 class Claim:

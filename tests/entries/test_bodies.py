@@ -11,7 +11,7 @@ from app.entries import lossless
 from app.entries.folds import FOLD_BODIES, Cleared, Rewound, decode_fold
 from app.entries.kinds import KINDS, Family
 from app.entries.messages import Answer, Message, Status, ToolResult, blobs_of, decode, encode, text_blobs, with_parts
-from app.entries.parts import Blob, Media, Text, part_from_json, part_to_json, text_of
+from app.entries.parts import Blob, Media, Text, part_from_json, part_to_json
 from app.entries.settings import SETTINGS_BODIES, AgentAdopted, ModelSwitched, SessionOpened, StateChanged, decode_settings
 from app.entries.trace import (
     TRACE_BODIES,
@@ -97,7 +97,6 @@ def test_blobs_of_a_body():
     body = Message((Text("a"), Text("", long), Media("image", picture), Media("file", url="https://a/b")))
     assert blobs_of(body) == (long, picture)
     assert text_blobs(body) == (long,)
-    assert text_of(body.parts) == "a"
     assert with_parts(body, ()) == Message(())
 
 

@@ -1,7 +1,5 @@
 """What the model sees: the next input and what-ifs, the last dispatched map, calls and their inputs derived again, validation."""
 
-from collections.abc import Awaitable, Callable
-
 from starlette.responses import Response
 
 from app.api.answers import etagged, json_answer, listed, unchanged
@@ -17,8 +15,6 @@ from app.entries import lossless
 from app.formats.registry import FORMATS
 from app.services.explain import InputQuery, WhatIf
 from app.services.input_views import EVERYTHING
-
-Make = Callable[[], Awaitable[str]]
 
 QUERY: dict[str, Schema] = {
     "upstream": column(128, 1),

@@ -124,7 +124,6 @@ OPERATIONS = (
         },
         errors=(404, 406),
         conditional=True,
-        negotiates=True,
     ),
     Operation(
         "GET",

@@ -202,7 +202,6 @@ OPERATIONS = (
         WRITE,
         body=POST_TURN,
         errors=(404, 406, 409, 412),
-        negotiates=True,
     ),
     Operation(
         "GET",
@@ -231,7 +230,6 @@ OPERATIONS = (
         READ,
         {"after": SEQ},
         errors=(404, 406, 410),
-        negotiates=True,
     ),
     Operation(
         "POST",
@@ -244,7 +242,6 @@ OPERATIONS = (
         WRITE,
         body=TOOL_RESULTS,
         errors=(404, 406, 409, 412),
-        negotiates=True,
     ),
     Operation(
         "POST",
@@ -285,7 +282,6 @@ OPERATIONS = (
             body=AGAIN,
             body_needed=False,
             errors=(404, 406, 409, 412),
-            negotiates=True,
         )
         for verb, summary, handler in (
             ("retry", "Run the last turn again, when it failed or was stopped.", retry_turn),

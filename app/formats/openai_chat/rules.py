@@ -17,7 +17,6 @@ RULES: WireRules = RULES_OF[DIALECT]
 CALLS_PER_MESSAGE_MAX = 128
 STOPS_MAX = 4
 CONTENT_CHARS_MAX = 10_485_760
-SCHEMA_NAME_CHARS_MAX = 64
 
 EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
 """`max` is an OpenAI word of Responses only, and a DeepSeek one on Chat; it is let through."""

@@ -108,9 +108,9 @@ def test_plain_words_of_the_vendor_are_named():
     assert "(1234)" in read_error(400, {}, body(code=1234)).detail
 
 
-def test_a_fault_is_also_the_last_delta_of_a_stream():
-    delta = read_error(429, {"retry-after": "1"}, body(code="slow_down")).to_delta()
-    assert (delta.code, delta.retryable, delta.retry_after_ms) == ("upstream-rate-limited", True, 1_000)
+def test_a_fault_says_how_long_to_wait():
+    fault = read_error(429, {"retry-after": "1"}, body(code="slow_down"))
+    assert (fault.code, fault.retryable, fault.retry_after_ms) == ("upstream-rate-limited", True, 1_000)
 
 
 @pytest.mark.parametrize(
