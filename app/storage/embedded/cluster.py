@@ -1,7 +1,6 @@
 """The cluster on disk: made once, by rename, and the settings it is always run with."""
 
 import os
-import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -56,6 +55,7 @@ def prepare(folder: Folder, binaries: Path, identity: Identity) -> bool:
     made = not folder.cluster.exists()
     if made:
         _initialise(folder, binaries, identity)
+    folder.sweep()
     with folder.faults():
         found = (folder.cluster / "PG_VERSION").read_text("ascii").strip()
     installed = major_version(binaries)
@@ -87,12 +87,9 @@ def fault_of(folder: Folder, said: str) -> DiskFull | StartFailed:
 
 
 def _initialise(folder: Folder, binaries: Path, identity: Identity) -> None:
-    with folder.faults():
-        shutil.rmtree(folder.unfinished, ignore_errors=True)
-        folder.unfinished.mkdir(mode=0o700)
-        os.chown(folder.unfinished, *identity.owner)
+    unfinished = folder.unfinished(identity)
     options = ["-U", ADMIN, "-E", "UTF8", "--locale=C", "--data-checksums", "-A", "peer", "--no-instructions"]
-    words = identity.command(signal.SIGTERM, [str(binaries / "initdb"), "-D", str(folder.unfinished), *options])
+    words = identity.command(signal.SIGTERM, [str(binaries / "initdb"), "-D", str(unfinished), *options])
     try:
         done = subprocess.run(
             words,
@@ -109,7 +106,7 @@ def _initialise(folder: Folder, binaries: Path, identity: Identity) -> None:
     if done.returncode != 0:
         raise fault_of(folder, done.stderr.decode(errors="replace"))
     with folder.faults():
-        folder.unfinished.rename(folder.cluster)
+        unfinished.rename(folder.cluster)
         _flush(folder.path)
 
 

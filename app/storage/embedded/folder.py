@@ -1,7 +1,7 @@
 """The data folder: who owns it, where things lie in it, and the short folder of the socket.
 
 <data>/lock           held by flock while a service lives; its text is the holder's pid
-<data>/postgres/      the cluster (PGDATA); `postgres.new/` while it is being made
+<data>/postgres/      the cluster (PGDATA); `postgres.new-…/` while it is being made
 <data>/postgres.log   what the server says, and `postgres.log.1`
 <data>/run/           the socket, or, where that path would be too long, a folder of the same rights in the system's temporary folder
 """
@@ -24,6 +24,7 @@ from app.storage.embedded.identity import Identity
 SOCKET_NAME = ".s.PGSQL.5432"
 SOCKET_PATH_BYTES_MAX = 103  # sun_path holds 108 on Linux and 104 elsewhere, with the final NUL
 URL_SAFE = re.compile(r"[A-Za-z0-9/._+-]+")  # what drivers take as one host: no comma, colon or blank
+UNFINISHED = "postgres.new"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -33,7 +34,6 @@ class Folder:
     def __init__(self, data_dir: Path) -> None:
         self.path = Path(os.path.realpath(data_dir))
         self.cluster = self.path / "postgres"
-        self.unfinished = self.path / "postgres.new"
         self.log = self.path / "postgres.log"
         self.name = "ledger-" + hashlib.sha256(os.fsencode(self.path)).hexdigest()[:12]
         self._lock: int | None = None
@@ -79,6 +79,22 @@ class Folder:
         for leftover in self._runtime.glob(SOCKET_NAME + "*"):
             leftover.unlink(missing_ok=True)  # of a server that was killed; the lock says that it is nobody's
         return self._runtime
+
+    def unfinished(self, identity: Identity) -> Path:
+        """An empty folder of mode 0700 to make the cluster in, the server's own. Raises FolderNotWritable, DiskFull.
+
+        Of a new name each time: the initdb of a service that was killed lives a moment longer, and writes to, or sweeps, its own.
+        """
+        self.sweep()
+        with self.faults():
+            made = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}-", dir=self.path))
+            os.chown(made, *identity.owner)
+        return made
+
+    def sweep(self) -> None:
+        """Removes what an initdb that was cut short left behind; what is still being written to waits for the next start."""
+        for leftover in self.path.glob(UNFINISHED + "*"):
+            shutil.rmtree(leftover, ignore_errors=True)
 
     def socket_exists(self) -> bool:
         """Whether clients can find the server."""

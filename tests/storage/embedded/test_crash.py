@@ -94,11 +94,37 @@ def test_an_initdb_that_was_cut_short_does_not_count(delay, start, tmp_path):
     root = Path(__file__).parents[3]
     with subprocess.Popen(words, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as cut:
         end = time.monotonic() + 20
-        while not (tmp_path / "data" / "postgres.new").exists() and time.monotonic() < end:
+        while not unfinished(tmp_path / "data") and time.monotonic() < end:
             time.sleep(0.005)
         time.sleep(delay)
         cut.kill()
     service = start(tmp_path / "data")
     assert service.note.get("error") is None
     service.stop()
-    assert not (tmp_path / "data" / "postgres.new").exists()
+    assert not unfinished(tmp_path / "data")
+
+
+def test_an_initdb_that_outlives_its_service_disturbs_nobody(start, tmp_path):
+    """What it writes to goes away under it, comes again, and is swept once it has ended."""
+    left = tmp_path / "data" / "postgres.new-left"
+    left.mkdir(parents=True)
+    (tmp_path / "data").chmod(0o700)
+    writes = f"while mkdir -p {left}/base; do : > {left}/base/$((n = (n + 1) % 500)); done 2>/dev/null"
+    with subprocess.Popen(["sh", "-c", writes]) as straggler:
+        try:
+            first = start(tmp_path / "data")
+            assert first.note.get("error") is None
+            ask(first.admin_url, "CREATE TABLE kept AS SELECT 7 AS n")
+            first.stop()
+            assert straggler.poll() is None
+        finally:
+            straggler.kill()
+    second = start(tmp_path / "data")
+    assert ask(second.admin_url, "SELECT n FROM kept") == 7
+    second.stop()
+    assert not unfinished(tmp_path / "data")
+
+
+def unfinished(data: Path) -> list[Path]:
+    """The folders in which a cluster is being made, or was."""
+    return list(data.glob("postgres.new*"))
