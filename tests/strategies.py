@@ -4,7 +4,7 @@ Built by construction (no filtering): each drawn act appends one message entry, 
 results fit and some do not, and seqs have gaps where a real ledger holds trace entries.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -16,7 +16,9 @@ from app.context.agents import read_agent
 from app.context.sources import AgentRevision, Ephemeral, Overrides, SourceMessage, Sources
 from app.entries.messages import Answer, Body, Entry, Message, Status, ToolResult, encode
 from app.entries.parts import Blob, Media, Opaque, Part, Reasoning, Text, ToolCall
+from app.formats.registry import FORMATS
 from app.models.resolve import Limits, ModelChoice, Target, resolve
+from app.models.wire_rules import with_quirks
 
 LIMITS = Limits(128_000, 16_384, "explicit")
 MODEL: dict[str, Any] = {"upstream": "scripted", "name": "scripted"}
@@ -37,9 +39,16 @@ HOSTILE = (
 CALL_IDS = ("c1", "c1", "call_x", "functions.Bash:0", "functions_Bash_0", "", "ü", "id with blank", "x" * 70, "lone \udc00", "SAMEID")
 
 
+def resolved(
+    choice: ModelChoice, limits: Limits | None = LIMITS, dialect: str = "openai-chat", quirks: Mapping[str, Any] | None = None, **more: Any
+) -> Target:
+    """The target of a choice under the rules that its dialect has for the model, quirks laid over them."""
+    return resolve(choice, limits, dialect, with_quirks(FORMATS[dialect].rules_for(choice.name), quirks or {}), **more)
+
+
 def target(dialect: str = "openai-chat", **quirks: Any) -> Target:
     """A target of the scripted upstream, with wire rules overridden."""
-    return resolve(ModelChoice("scripted", "scripted", {}), LIMITS, dialect, None, quirks or None)
+    return resolved(ModelChoice("scripted", "scripted", {}), dialect=dialect, quirks=quirks)
 
 
 def agent(**document: Any) -> AgentRevision:

@@ -8,6 +8,7 @@ from pathlib import Path
 from app.cli.console import USAGE, Failure
 from app.config.faults import ConfigError
 from app.config.settings import PREFIX, Settings, load_settings
+from app.services.targets import check_upstreams
 
 
 def environment(arguments: argparse.Namespace) -> dict[str, str]:
@@ -23,6 +24,8 @@ def environment(arguments: argparse.Namespace) -> dict[str, str]:
 def read_settings(arguments: argparse.Namespace, environ: Mapping[str, str] | None = None) -> Settings:
     """The settings. Raises `Failure` with the sentence that says which setting is wrong."""
     try:
-        return load_settings(environ or environment(arguments), None if arguments.config is None else Path(arguments.config))
+        settings = load_settings(environ or environment(arguments), None if arguments.config is None else Path(arguments.config))
+        check_upstreams(settings.upstreams)
     except ConfigError as error:
         raise Failure(f"configuration: {error}", USAGE) from None
+    return settings

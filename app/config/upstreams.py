@@ -12,8 +12,9 @@ from app.config.faults import ConfigError
 from app.config.parse import Parser, flag, integer, nearest, number, text
 from app.config.secret import Secret
 
-DIALECTS: tuple[str, ...] = ("openai-chat", "openai-responses", "anthropic-messages", "gemini", "bedrock-converse")
 SCRIPTED = "scripted"
+SCRIPTED_DIALECT = "openai-chat"
+"""What the built-in upstream speaks unless `params.dialect` says otherwise."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -39,7 +40,11 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """One place that serves models. `base_url` has its version segment and no trailing slash; the built-in `scripted` has none."""
+    """One place that serves models. `base_url` has its version segment and no trailing slash; the built-in `scripted` has none.
+
+    `dialect` is judged against the registry of formats by whoever resolves targets. `account` is whose models answer there, the
+    upstream's own name unless two upstreams share one: a provider's opaque blocks go back to the account that they came from.
+    """
 
     name: str
     dialect: str
@@ -51,6 +56,7 @@ class Upstream:
     retries_max: int = 2
     quirks: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     models: Mapping[str, ModelLimits] = field(default_factory=lambda: MappingProxyType({}))
+    account: str = ""
 
 
 def read_upstreams(tables: Mapping[str, Any], environ: Mapping[str, str], timeouts: Timeouts, retries_max: int) -> Mapping[str, Upstream]:
@@ -60,7 +66,7 @@ def read_upstreams(tables: Mapping[str, Any], environ: Mapping[str, str], timeou
     """
     if len(tables) > limits.UPSTREAMS_MAX:
         raise ConfigError(f"upstreams: at most {limits.UPSTREAMS_MAX}")
-    found = {SCRIPTED: Upstream(SCRIPTED, DIALECTS[0], timeouts=timeouts, retries_max=retries_max)}
+    found = {SCRIPTED: Upstream(SCRIPTED, SCRIPTED_DIALECT, timeouts=timeouts, retries_max=retries_max)}
     for name, table in tables.items():
         where = f"upstreams.{name}"
         if not _NAME.fullmatch(name) or len(name) > limits.AGENT_NAME_CHARS_MAX:
@@ -73,6 +79,7 @@ def read_upstreams(tables: Mapping[str, Any], environ: Mapping[str, str], timeou
 
 _KEYS = (
     "dialect",
+    "account",
     "base_url",
     "api_key_env",
     "headers",
@@ -92,12 +99,10 @@ def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Map
     def take(key: str, parse: Parser, default: Any) -> Any:
         return _take(where, table, key, parse, default)
 
-    dialect = take("dialect", text, None)
-    if dialect not in DIALECTS:
-        raise ConfigError(f"{where}.dialect: one of {', '.join(DIALECTS)}")
     return Upstream(
         name=name,
-        dialect=dialect,
+        dialect=take("dialect", text, ...),
+        account=take("account", _account, name),
         base_url=_base_url(f"{where}.base_url", take("base_url", text, None)),
         api_key=_api_key(where, take("api_key_env", text, None), environ),
         headers=_headers(where, table, environ),
@@ -110,6 +115,13 @@ def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Map
         quirks=MappingProxyType(dict(_table(f"{where}.quirks", table.get("quirks", {})))),
         models=_models(where, _table(f"{where}.models", table.get("models", {}))),
     )
+
+
+def _account(value: object) -> str:
+    found = text(value)
+    if not _NAME.fullmatch(found) or len(found) > limits.AGENT_NAME_CHARS_MAX:
+        raise ValueError(f"lower-case letters, digits, '-' and '_', at most {limits.AGENT_NAME_CHARS_MAX}")
+    return found
 
 
 def _base_url(where: str, value: str | None) -> str:

@@ -120,8 +120,12 @@ class SystemSection:
 
 @dataclass(frozen=True, slots=True)
 class NeutralRequest:
-    """What a wire format writes, whole and in order: it drops, merges and reorders nothing.
+    """What a wire format writes, whole and in order: it drops and reorders nothing, and folds only what its wire asks to be folded.
 
+    What the passes warrant of the list, by the target's `WireRules`: calls and results in pairs, each result behind its answer; ids of
+    the target's form; user input first and last where that is asked for; no message without a part and no blank text where none
+    may be sent; every `opaque` (of a text, reasoning or call) and every `Opaque` is the target's own and goes back as received; reasoning
+    without one is there only where plain reasoning is taken; media are of kinds, types and sizes that are taken, where they stand.
     `allowed_tools` None: not narrowed. `tool_choice` as in `Overrides`; None where no tool is declared.
     """
 

@@ -6,16 +6,14 @@ from typing import Any
 from app.config.limits import AGENT_NAME_CHARS_MAX, IDENTIFIER_CHARS_MAX, SCRIPT_DELAY_MS_MAX, SCRIPT_STEPS_MAX
 from app.context.fields import Check
 from app.entries.errors import Fault
+from app.models.efforts import EFFORTS
 from app.models.resolve import UPSTREAM_PLAYS
-from app.models.wire_rules import RULES_OF
 
 SCRIPTED = "scripted"
 TOKENS_MAX = 10**9
 CHARS_MAX = 10**9
 STEP_TEXT_CHARS_MAX = 10_000_000
 
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-_DIALECTS = ("openai-responses", "anthropic-messages", "gemini", "bedrock-converse")
 _PARAMS = ("max_output_tokens", "temperature", "reasoning", "extra")
 _SCRIPTED = (*sorted(UPSTREAM_PLAYS), "dialect")
 _STEP = ("text", "reasoning", "tool_calls", "chunk_chars", "delay_ms", "usage", "stop", "error", "cut_after_chars")
@@ -60,7 +58,7 @@ def check_params(check: Check, value: Any, pointer: str, scripted: bool) -> None
     if not scripted:
         return
     if "dialect" in found:
-        check.word(found["dialect"], f"{pointer}/dialect", tuple(RULES_OF), tuple(name for name in _DIALECTS if name not in RULES_OF))
+        check.text(found["dialect"], f"{pointer}/dialect", IDENTIFIER_CHARS_MAX)
     for key in sorted(UPSTREAM_PLAYS & found.keys()):
         for position, step in enumerate(check.list(found[key], f"{pointer}/{key}", SCRIPT_STEPS_MAX) or ()):
             _step(check, step, f"{pointer}/{key}/{position}")

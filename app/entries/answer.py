@@ -6,7 +6,7 @@ from app.entries.deltas import (
     Delta,
     Finished,
     OpaqueBlock,
-    ReasoningBlock,
+    PartBlock,
     ReasoningDelta,
     StreamFailed,
     TextDelta,
@@ -16,7 +16,7 @@ from app.entries.deltas import (
     UsageReport,
 )
 from app.entries.messages import Answer, Status
-from app.entries.parts import Opaque, Part, Reasoning, Text, ToolCall
+from app.entries.parts import Opaque, Part, Reasoning, Text, ToolCall, with_block
 
 
 @dataclass(slots=True)
@@ -41,10 +41,9 @@ class AnswerFold:
                 self._open(part, Text("")).pieces.append(text)
             case ReasoningDelta(part, text):
                 self._open(part, Reasoning("")).pieces.append(text)
-            case ReasoningBlock(part, opaque, producer):
+            case PartBlock(part, opaque, producer):
                 building = self._open(part, Reasoning(""))
-                if isinstance(building.part, Reasoning):
-                    building.part = replace(building.part, opaque=opaque, producer=producer)
+                building.part = with_block(building.part, opaque, producer)
             case ToolCallStarted(part, name, provider_id, tool_call_id):
                 known = provider_id if provider_id and provider_id != tool_call_id else None
                 self._open(part, ToolCall(tool_call_id, name, "", known))
@@ -83,7 +82,7 @@ def _said(building: _Building) -> bool:
     match building.part:
         case ToolCall() | Opaque():
             return True
-        case Reasoning(opaque=opaque) if opaque is not None:
+        case Reasoning(opaque=opaque) | Text(opaque=opaque) if opaque is not None:
             return True
         case _:
             return any(building.pieces)
@@ -93,7 +92,7 @@ def _built(building: _Building) -> Part:
     said = "".join(building.pieces)
     match building.part:
         case Text():
-            return Text(said)
+            return building.part._replace(text=said)
         case Reasoning():
             return replace(building.part, text=said)
         case ToolCall():

@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+STOP_REASONS: tuple[str, ...] = ("finished", "tool_calls", "length", "window_full", "refused", "paused", "malformed", "other")
+"""The neutral words (wire-format notes 0.5). `paused`: the provider wants the same request again to go on; `malformed`: it broke
+its own output; `other`: a word that no table knows, so that no unknown ending passes for a finished one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -31,8 +35,8 @@ class ReasoningDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class ReasoningBlock:
-    """The provider's own block of a reasoning part as received (JSON text)."""
+class PartBlock:
+    """What the provider put with a part and wants back with it, as received (JSON text). Of a part that nothing opened: a reasoning part's."""
 
     part: int
     opaque: str
@@ -76,7 +80,7 @@ class UsageReport:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The provider's terminal mark: the answer is whole. `stop_reason` is neutral, `native` the provider's word."""
+    """The provider's terminal mark: the answer is whole. `stop_reason` is one of `STOP_REASONS`, `native` the provider's word."""
 
     stop_reason: str
     native: str = ""
@@ -92,7 +96,7 @@ class StreamFailed:
     retry_after_ms: int | None = None
 
 
-Delta = TextDelta | ReasoningDelta | ReasoningBlock | ToolCallStarted | ToolCallDelta | OpaqueBlock | UsageReport | Finished | StreamFailed
+Delta = TextDelta | ReasoningDelta | PartBlock | ToolCallStarted | ToolCallDelta | OpaqueBlock | UsageReport | Finished | StreamFailed
 
 
 @dataclass(slots=True)
@@ -129,8 +133,8 @@ def to_event(delta: Delta) -> tuple[str, dict[str, Any]] | None:
             return "tool_call.started", data | ({"provider_id": provider_id} if provider_id and provider_id != tool_call_id else {})
         case ToolCallDelta(part, arguments):
             return "tool_call.delta", {"part": part, "arguments": arguments}
-        case ReasoningBlock(part, opaque, producer):
-            return "_reasoning.block", {"part": part, "opaque": opaque, "producer": producer}
+        case PartBlock(part, opaque, producer):
+            return "_part.block", {"part": part, "opaque": opaque, "producer": producer}
         case OpaqueBlock(part, format, producer, block, preview):
             return "_opaque", {"part": part, "format": format, "producer": producer, "block": block, "preview": preview}
         case UsageReport() | Finished() | StreamFailed():
@@ -148,8 +152,8 @@ def from_event(name: str, data: Mapping[str, Any]) -> Delta | None:
             return ToolCallStarted(data["part"], data["name"], data.get("provider_id", data["tool_call_id"]), data["tool_call_id"])
         case "tool_call.delta":
             return ToolCallDelta(data["part"], data["arguments"])
-        case "_reasoning.block":
-            return ReasoningBlock(data["part"], data["opaque"], data["producer"])
+        case "_part.block":
+            return PartBlock(data["part"], data["opaque"], data["producer"])
         case "_opaque":
             return OpaqueBlock(data["part"], data["format"], data["producer"], data["block"], data["preview"])
         case _:

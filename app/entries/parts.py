@@ -1,7 +1,7 @@
 """The parts of a message, in the order in which they were said, and their JSON."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -20,11 +20,14 @@ class Blob:
 class Text(NamedTuple):
     """Plain text. A long one is stored as a blob: `blob` is set, and `text` is empty until it is loaded.
 
+    `opaque` is what the provider put with it and wants back with it (JSON text), `producer` who may get that back.
     A named tuple, because nearly every part of a window is one and a frozen dataclass takes twice as long to make.
     """
 
     text: str
     blob: Blob | None = None
+    opaque: str | None = None
+    producer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ class Reasoning:
 class ToolCall:
     """A call that the model asked for. `arguments` is the exact text that it wrote, valid JSON or not.
 
-    `provider_id` is the provider's own id where ours differs; `opaque` what the provider put beside the call.
+    `provider_id` is the provider's own id where ours differs; `opaque` what the provider put beside the call and wants back with
+    it (JSON text), `producer` who may get that back.
     """
 
     tool_call_id: str
@@ -60,6 +64,7 @@ class ToolCall:
     provider_id: str | None = None
     opaque: str | None = None
     blob: Blob | None = None
+    producer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +94,8 @@ def _blob_json(blob: Blob) -> dict[str, Any]:
     return found
 
 
-_text: Callable[[tuple[str, Blob | None]], Text] = partial(tuple.__new__, Text)
-"""Makes a `Text` from its two fields at once: a fifth of the time of the named constructor."""
+_text: Callable[[tuple[str, Blob | None, str | None, str | None]], Text] = partial(tuple.__new__, Text)
+"""Makes a `Text` from its fields at once: a fifth of the time of the named constructor."""
 
 
 def parts_from_json(values: list[Any]) -> tuple[Part, ...]:
@@ -98,7 +103,7 @@ def parts_from_json(values: list[Any]) -> tuple[Part, ...]:
     if len(values) == 1:  # without a loop, since this is what most messages are: one text that is no blob
         first = values[0]
         if first["type"] == "text" and "text" in first:
-            return (_text((first["text"], None)),)
+            return (_text((first["text"], None, first.get("opaque"), first.get("producer"))),)
     return tuple([part_from_json(value) for value in values])
 
 
@@ -106,11 +111,10 @@ def part_from_json(value: Mapping[str, Any]) -> Part:
     """The part that a stored JSON object spells. Raises `ValueError` for a type that this build does not know."""
     kind = value["type"]
     if kind == "text":
-        return Text(value.get("text", ""), _blob(value.get("blob")))
+        return Text(value.get("text", ""), _blob(value.get("blob")), value.get("opaque"), value.get("producer"))
     if kind == "tool_call":
-        return ToolCall(
-            value["tool_call_id"], value["name"], value.get("arguments", ""), value.get("provider_id"), value.get("opaque"), _blob(value.get("blob"))
-        )
+        known = (value.get("provider_id"), value.get("opaque"), _blob(value.get("blob")), value.get("producer"))
+        return ToolCall(value["tool_call_id"], value["name"], value.get("arguments", ""), *known)
     if kind == "reasoning":
         return Reasoning(value.get("text", ""), value.get("opaque"), value.get("producer"), _blob(value.get("blob")))
     if kind == "image" or kind == "file":
@@ -123,10 +127,11 @@ def part_from_json(value: Mapping[str, Any]) -> Part:
 def part_to_json(part: Part) -> dict[str, Any]:
     """The JSON object of a part; keys without a value are left out, and a text in a blob is spelled by its blob."""
     match part:
-        case Text(text, blob):
-            return {"type": "text", "text": text} if blob is None else {"type": "text", "blob": _blob_json(blob)}
+        case Text(text, blob, opaque, producer):
+            found: dict[str, Any] = {"type": "text", "text": text} if blob is None else {"type": "text", "blob": _blob_json(blob)}
+            return found if opaque is None else found | _given(opaque=opaque, producer=producer)
         case Media(kind, blob, url, filename):
-            found: dict[str, Any] = {"type": kind}
+            found = {"type": kind}
             found |= {"url": url} if blob is None else {"blob": _blob_json(blob)}
             return found if filename is None else found | {"filename": filename}
         case Reasoning():
@@ -136,10 +141,21 @@ def part_to_json(part: Part) -> dict[str, Any]:
         case ToolCall():
             found = {"type": "tool_call", "tool_call_id": part.tool_call_id, "name": part.name}
             found |= {"arguments": part.arguments} if part.blob is None else {"blob": _blob_json(part.blob)}
-            return found | _given(provider_id=part.provider_id, opaque=part.opaque)
+            return found | _given(provider_id=part.provider_id, opaque=part.opaque, producer=part.producer)
         case Opaque():
             found = {"type": "opaque", "format": part.format, "producer": part.producer, "preview": part.preview}
             return found | ({"block": part.block} if part.blob is None else {"blob": _blob_json(part.blob)})
+
+
+def with_block(part: Part, opaque: str | None, producer: str | None) -> Part:
+    """The part with another provider's block beside it, or without one; an image or a file has no place for it and stays as it is."""
+    match part:
+        case Text():
+            return part._replace(opaque=opaque, producer=producer)
+        case Reasoning() | ToolCall():
+            return replace(part, opaque=opaque, producer=producer)
+        case _:
+            return part
 
 
 def _given(**values: Any) -> dict[str, Any]:

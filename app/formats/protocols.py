@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol
 
 from app.context.draft import NeutralRequest
 from app.entries.deltas import Delta
@@ -166,17 +167,42 @@ class Validate(Protocol):
     def __call__(self, body: Mapping[str, Any], rules: WireRules = ..., /) -> list[Violation]: ...
 
 
+Auth = Literal["bearer", "x-api-key", "x-goog-api-key", "aws"]
+"""How a key is sent: as `Authorization: Bearer`, in a header of that name, or by signing (AWS; a bearer key where there is one)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """A provider's own endpoint for the tokens of a request. `body` makes its request of the tree of a model call's, `read` its answer's count."""
+
+    path: Callable[[str], str]
+    body: Callable[[Mapping[str, Any]], bytes]
+    read: Callable[[bytes], int | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One dialect's directions. `new_reader(producer)` and `new_writer(model, stream_id, created_epoch_seconds)` make one per stream."""
+    """One dialect's directions.
+
+    `path(model)` is what follows the base URL, a query included. `rules_for(model)` are the dialect's rules for a model, before any
+    quirk. `new_reader(producer)` and `new_writer(model, stream_id, created_epoch_seconds)` make one per stream.
+    `write_error(status, code)` is the body of a refusal as a server of the dialect spells it, `code` being the vendor's word or None.
+    `headers` go with every request, `accept` is what the stream comes as; `counting` is None where no endpoint counts.
+    """
 
     dialect: str
-    path: str
+    path: Callable[[str], str]
+    rules_for: Callable[[str], WireRules]
     write_request: Callable[[NeutralRequest, Mapping[str, bytes]], Written]
     new_reader: Callable[[str], StreamReader]
     new_writer: Callable[[str, str, int], StreamWriter]
     read_error: Callable[[int, Mapping[str, str], bytes], UpstreamFault]
+    write_error: Callable[[int, str | None], bytes]
     validate: Validate
+    auth: Auth = "bearer"
+    accept: str = "text/event-stream"
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    counting: Counting | None = None
 
 
 Importer = Callable[[Iterable[bytes]], Iterator[ImportedSession]]

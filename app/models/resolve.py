@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from app.entries import lossless
+from app.entries.producers import Producer
 from app.models.catalogue import lookup
 from app.models.tokens import COUNTED_ALIKE, HEURISTIC_BAND, estimator_for
-from app.models.wire_rules import RULES_OF, UnknownQuirk, WireRules, rules_for
+from app.models.wire_rules import WireRules
 
 UPSTREAM_PLAYS = frozenset({"script", "compaction_script"})
 """Parameters that the scripted upstream plays and that no body ever holds."""
@@ -16,10 +17,6 @@ UPSTREAM_PLAYS = frozenset({"script", "compaction_script"})
 
 class UnknownCapacity(ValueError):
     """Neither the document nor the operator nor the catalogue knows the model's limits: no guess is made."""
-
-
-class UnknownDialect(ValueError):
-    """The upstream speaks a dialect that this build does not write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,8 @@ class Target:
     """What a body is compiled for.
 
     `error_band` is the fraction by which a count may be too low, 0 where the model's own tokenizer is the one that entries are
-    counted with when they are appended (decision 3). `digest` is
+    counted with when they are appended (decision 3). `account` names the operator's account there: who gets a block back depends
+    on it. `digest` is
     `sha256:<hex>` of everything else but the scripts that the built-in upstream plays; no secret ever enters it.
     """
 
@@ -55,31 +53,35 @@ class Target:
     rules: WireRules
     estimator: str
     error_band: float
+    account: str
     digest: str
+
+    @property
+    def producer(self) -> Producer:
+        """Who makes the opaque blocks of its answers, but for the prefix."""
+        return Producer(self.dialect, self.account, self.model.name)
 
 
 def resolve(
     model: ModelChoice,
     explicit: Limits | None,
-    upstream_dialect: str,
+    dialect: str,
+    rules: WireRules,
     operator_limits: Limits | None = None,
-    quirks: Mapping[str, Any] | None = None,
     tokenizer: str | None = None,
+    account: str = "",
 ) -> Target:
     """The target of a choice. Limits come from the document, else the operator, else the catalogue.
 
-    `tokenizer` is the operator's word on a model's encoding. The scripted upstream speaks whatever `params.dialect` says.
-    Raises `UnknownCapacity`, `UnknownDialect`, `UnknownQuirk`.
+    `rules` are the dialect's for this model with every quirk laid over them; `tokenizer` is the operator's word on the model's
+    encoding; `account` is the upstream's name where the operator did not say another. Raises `UnknownCapacity`.
     """
-    dialect = str(model.params.get("dialect", upstream_dialect)) if model.upstream == "scripted" else upstream_dialect
-    if dialect not in RULES_OF:
-        raise UnknownDialect(f"the dialect {dialect[:64]!r} is not built; built are {', '.join(sorted(RULES_OF))}")
-    rules = rules_for(dialect, model.name, quirks)
     limits = resolve_limits(model.name, explicit, operator_limits)
     estimator, band = (tokenizer, 0.0) if tokenizer else estimator_for(model.name)
     if estimator not in COUNTED_ALIKE:
         band = HEURISTIC_BAND
-    return Target(model, limits, dialect, rules, estimator, band, _digest(model, limits, dialect, rules, estimator, band))
+    account = account or model.upstream
+    return Target(model, limits, dialect, rules, estimator, band, account, _digest(model, limits, dialect, rules, estimator, band, account))
 
 
 def resolve_limits(name: str, explicit: Limits | None = None, operator: Limits | None = None) -> Limits:
@@ -98,7 +100,7 @@ def resolve_limits(name: str, explicit: Limits | None = None, operator: Limits |
     return found
 
 
-def _digest(model: ModelChoice, limits: Limits, dialect: str, rules: WireRules, estimator: str, band: float) -> str:
+def _digest(model: ModelChoice, limits: Limits, dialect: str, rules: WireRules, estimator: str, band: float, account: str) -> str:
     facts = {
         "upstream": model.upstream,
         "model": model.name,
@@ -107,6 +109,7 @@ def _digest(model: ModelChoice, limits: Limits, dialect: str, rules: WireRules, 
         "dialect": dialect,
         "rules": asdict(rules),
         "estimator": [estimator, band],
+        "account": account,
     }
     return "sha256:" + hashlib.sha256(lossless.dumps(_ordered(facts)).encode()).hexdigest()
 
@@ -116,6 +119,3 @@ def _ordered(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _ordered(value[key]) for key in sorted(value)}
     return [_ordered(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-__all__ = ["Limits", "ModelChoice", "Target", "UnknownCapacity", "UnknownDialect", "UnknownQuirk", "WireRules", "resolve", "resolve_limits"]

@@ -13,25 +13,55 @@ class UnknownQuirk(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WireRules:
-    """The rules under which a body is compiled for one target.
+    """The rules under which a body is compiled for one target. Passes and formats read them; nobody asks for a server's name.
 
-    call_id_pattern        what a `tool_call_id` on the wire has to match, whole
-    call_id_chars_max      its greatest length; ids that break either are derived anew by the pass `tool_call_ids`
+    Ids and names
+    call_id_pattern, call_id_chars_max   what a `tool_call_id` on the wire has to match, whole; the pass `tool_call_ids` derives others
     name_pattern           what a tool name has to match, whole
-    tools_max              how many tools may be declared
-    description_chars_max  the greatest length of a tool's description
-    system_role            the role under which the folded system sections are sent
-    tool_choice            whether the server obeys `tool_choice` at all (Ollama does not)
-    allowed_tools          whether it obeys a subset of the declared tools
-    stream_usage           whether `stream_options.include_usage` may be asked for
-    max_tokens_key         under which key the output cap is sent
-    reasoning_effort       whether `reasoning_effort` may be sent
-    reasoning_key          key of an assistant message that takes its reasoning text back; empty: reasoning is not sent
-    reasoning_always       whether that key stands on every assistant message, empty where there was no reasoning (DeepSeek)
-    images, image_urls     whether images are taken at all, and whether by http URL
-    files                  whether files are taken
+    tools_max, description_chars_max     how many tools may be declared, and the greatest length of a description
+
+    Tools
+    tools                  `native`, or `text`: declared in the instructions and called in text, for models without native calling
+    tool_choice            whether the server obeys a choice at all (Ollama does not)
+    forced_choice          whether it takes one that forces a call (models that always think do not)
+    allowed_tools          whether it can be told a subset of the declared tools; else the choice is wider and calls are rejected at dispatch
+    history_needs_tools    whether calls in the history need a declaration (Bedrock)
+    arguments              `text` or `object`: how the arguments of a call are spelled
+
+    Order and texts (pass `adjacency`)
+    system_role            the role under which the folded system sections are sent, where the format has one
+    user_first, user_last  whether the list has to begin, and to end, with user input
+    reply_after_results    whether an answer has to stand between results and the next input (Mistral)
+    results_in_call_order  whether the results of an answer follow the order of its calls
+    merge_users            whether inputs that follow one another are sent as one message, where the format does not fold them anyway
+    blank_texts            whether a text of blanks alone may be sent
     content_lists          whether the content of an assistant message may be a list of parts (DeepSeek takes strings only)
-    tools                  `native`, the only way that is built
+
+    Media (pass `fitting`)
+    images, files          whether they are taken at all in user messages
+    image_urls, file_urls  whether by http URL
+    image_types, file_types   media types that are taken, separated by blanks
+    image_bytes_max, file_bytes_max   the greatest decoded size of one; 0: no limit is known
+    result_images, result_files       whether they may stand in a tool result; images of results go behind them as user input where not
+
+    What a provider gave and gets back (pass `reasoning`)
+    provider_blocks        whether its own blocks are sent back to it at all
+    prefix_bound           whether a block is valid only behind the very prefix that it was made behind (wire-format notes 4.2)
+    signs_calls            whether the first call of a step needs a signature, a made-up one where none is known (5.2)
+    foreign_reasoning      `text`: what another model thought in plain words is sent as text (X-20); `drop`: it is left out
+    reasoning_key          key of an assistant message that takes plain reasoning back; empty: none does
+    reasoning_always       whether that key stands on every assistant message, empty where there was no reasoning (DeepSeek)
+
+    Parameters
+    thinking               how thinking is asked for: empty (not at all), `effort`, `adaptive`, `budget`, `level`
+    efforts                the words of effort that the model takes, separated by blanks; another one becomes the nearest, with a loss
+    temperature            whether sampling parameters may be sent
+    stream_usage           whether `stream_options.include_usage` may be asked for
+    max_tokens_key         under which key the output cap is sent, where servers differ
+    cache_breakpoints      how many cache marks may be set; 0: none
+    cache_key              whether a key for prompt caching may be sent
+
+    Weights, in tokens
     *_overhead_tokens      what a message, a named one, a call, a tool, the tool list and the reply cost beside their text
     image_tokens           the estimate for one image whose size is not known
     """
@@ -41,19 +71,43 @@ class WireRules:
     name_pattern: str = "[a-zA-Z0-9_-]{1,64}"
     tools_max: int = 128
     description_chars_max: int = 1024
-    system_role: str = "system"
+    tools: str = "native"
     tool_choice: bool = True
+    forced_choice: bool = True
     allowed_tools: bool = True
-    stream_usage: bool = True
-    max_tokens_key: str = "max_completion_tokens"
-    reasoning_effort: bool = True
+    history_needs_tools: bool = False
+    arguments: str = "text"
+    system_role: str = "system"
+    user_first: bool = False
+    user_last: bool = False
+    reply_after_results: bool = False
+    results_in_call_order: bool = False
+    merge_users: bool = False
+    blank_texts: bool = True
+    content_lists: bool = True
+    images: bool = True
+    files: bool = True
+    image_urls: bool = True
+    file_urls: bool = False
+    image_types: str = "image/png image/jpeg image/gif image/webp"
+    file_types: str = "application/pdf"
+    image_bytes_max: int = 0
+    file_bytes_max: int = 0
+    result_images: bool = False
+    result_files: bool = False
+    provider_blocks: bool = False
+    prefix_bound: bool = False
+    signs_calls: bool = False
+    foreign_reasoning: str = "text"
     reasoning_key: str = ""
     reasoning_always: bool = False
-    images: bool = True
-    image_urls: bool = True
-    files: bool = True
-    content_lists: bool = True
-    tools: str = "native"
+    thinking: str = "effort"
+    efforts: str = "none minimal low medium high xhigh max"
+    temperature: bool = True
+    stream_usage: bool = True
+    max_tokens_key: str = "max_completion_tokens"
+    cache_breakpoints: int = 0
+    cache_key: bool = False
     message_overhead_tokens: int = 3
     name_overhead_tokens: int = 1
     reply_overhead_tokens: int = 3
@@ -63,30 +117,22 @@ class WireRules:
     image_tokens: int = 765
 
 
-RULES_OF: Mapping[str, WireRules] = MappingProxyType({"openai-chat": WireRules()})
-"""The rules of each dialect that is built, before a model or an operator's quirk changes them."""
-
 _CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "system_role": ("system", "developer"),
         "max_tokens_key": ("max_completion_tokens", "max_tokens"),
         "reasoning_key": ("", "reasoning_content", "reasoning"),
-        "tools": ("native",),
+        "tools": ("native", "text"),
+        "arguments": ("text", "object"),
+        "foreign_reasoning": ("text", "drop"),
+        "thinking": ("", "effort", "adaptive", "budget", "level"),
     }
 )
 _PATTERNS = frozenset({"call_id_pattern", "name_pattern"})
-_DEVELOPER = re.compile(r"(o\d|gpt-[5-9])(?!.*chat)")
 
 
-def rules_for(dialect: str, model: str, quirks: Mapping[str, Any] | None = None) -> WireRules:
-    """The rules of a dialect for one model, with the operator's quirks laid over them.
-
-    OpenAI's o-series and its models from gpt-5 on take instructions as `developer`, chat variants and every other server as
-    `system` (wire-format notes 1.1, as the AI SDK does). Raises `KeyError` for a dialect that is not built and `UnknownQuirk`.
-    """
-    rules = RULES_OF[dialect]
-    if dialect == "openai-chat" and _DEVELOPER.match(model):
-        rules = replace(rules, system_role="developer")
+def with_quirks(rules: WireRules, quirks: Mapping[str, Any]) -> WireRules:
+    """The rules with quirks laid over them. Raises `UnknownQuirk`."""
     return replace(rules, **check_quirks(quirks)) if quirks else rules
 
 

@@ -73,7 +73,7 @@ class Provider:
     async def open(self, outgoing: Outgoing, attempt: int) -> AsyncIterator[Reply]:
         """One attempt. Raises `UpstreamFault`; its text never holds what the provider, the URL or an exception says."""
         upstream = outgoing.upstream
-        url = f"{upstream.base_url or ''}{outgoing.format.path}"
+        url = f"{upstream.base_url or ''}{outgoing.format.path(outgoing.model.name)}"
         check_url(url, allow_private_network=upstream.allow_private_network)
         client = self._clients.of(upstream)
         request = client.build_request("POST", url, content=outgoing.body, headers=request_headers(upstream), timeout=timeouts_of(upstream.timeouts))

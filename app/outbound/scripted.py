@@ -259,8 +259,7 @@ def _refusal(outgoing: Outgoing, error: ScriptedError, request_id: str) -> Upstr
     headers = {"content-type": "application/json", "x-request-id": request_id}
     if error.retry_after is not None:
         headers["retry-after"] = error.retry_after
-    body = {"error": {"message": "scripted failure", "type": None, "param": None, "code": error.code}}
-    return outgoing.format.read_error(error.status, headers, lossless.dumps(body).encode())
+    return outgoing.format.read_error(error.status, headers, outgoing.format.write_error(error.status, error.code))
 
 
 def account(body: bytes) -> str:

@@ -73,5 +73,5 @@ def lost_attempt_json(n: int, status: str, http_status: int | None = None) -> di
 
 
 def producer_of(prepared: Prepared) -> str:
-    """Who makes an answer's opaque blocks, and may get them back: transport, upstream and model."""
-    return f"{prepared.target.dialect}/{prepared.target.model.upstream}/{prepared.target.model.name}"
+    """Who makes an answer's opaque blocks, and may get them back."""
+    return str(prepared.target.producer)

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX
+from app.config.upstreams import SCRIPTED
 from app.context.budget import Budget, budget
 from app.context.compile import COMPILER_VERSION, Compiled, compile_context
 from app.context.sources import AgentRevision, Continuation, Ephemeral, Overrides, SourceMessage, Sources, decoded
@@ -23,7 +24,7 @@ from app.formats.registry import FORMATS
 from app.models.resolve import Target
 from app.models.tokens import STAND_IN
 from app.services.revisions import Revisions
-from app.services.targets import Targets, model_in_force, overridden
+from app.services.targets import Targets, form_of, model_in_force, overridden
 from app.services.write import loaded
 from app.storage.rows import Window
 from app.storage.store import Store
@@ -146,7 +147,8 @@ class Inputs:
         model, limits = model_in_force(agent, window.settings) if switched else (agent.model, agent.limits)
         override = dict(ask.model or {})
         choice, frozen = overridden(model, limits, override)
-        if ask.dialect is not None and choice.upstream == "scripted":
+        if ask.dialect is not None and choice.upstream == SCRIPTED:
+            form_of(ask.dialect, "/dialect")
             choice = replace(choice, params={**choice.params, "dialect": ask.dialect})
         target = self._targets.resolve(choice, frozen)
         return target if ask.dialect in (None, target.dialect) else self._targets.other_dialect(target, ask.dialect)

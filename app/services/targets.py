@@ -4,20 +4,37 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from app.config.upstreams import Upstream
+from app.config.faults import ConfigError
+from app.config.upstreams import SCRIPTED, Upstream
 from app.context.model_params import params_faults
 from app.context.sources import AgentRevision
 from app.entries.errors import Fault, Invalid
 from app.entries.messages import Entry
 from app.entries.settings import AgentAdopted, ModelSwitched
-from app.models.resolve import Limits, ModelChoice, Target, UnknownCapacity, UnknownDialect, UnknownQuirk, resolve
+from app.formats.protocols import Format
+from app.formats.registry import FORMATS
+from app.models.resolve import Limits, ModelChoice, Target, UnknownCapacity, resolve
 from app.models.tokens import Counter
+from app.models.wire_rules import UnknownQuirk, with_quirks
+
+
+def check_upstreams(upstreams: Mapping[str, Upstream]) -> None:
+    """Whether every upstream speaks a dialect of the registry, under quirks that exist. Raises `ConfigError`."""
+    for name, upstream in upstreams.items():
+        form = FORMATS.get(upstream.dialect)
+        if form is None:
+            raise ConfigError(f"upstreams.{name}.dialect: one of {', '.join(FORMATS)}")
+        try:
+            with_quirks(form.rules_for(""), upstream.quirks)
+        except UnknownQuirk as error:
+            raise ConfigError(f"upstreams.{name}.quirks: {error}") from None
 
 
 class Targets:
     """Resolves choices against the configured upstreams, and keeps one token counter an estimator."""
 
     def __init__(self, upstreams: Mapping[str, Upstream]) -> None:
+        check_upstreams(upstreams)
         self._upstreams = upstreams
         self._counters: dict[str, Counter] = {}
         named = [(name, one.dialect, sorted(one.quirks.items()), sorted(one.models.items())) for name, one in sorted(upstreams.items())]
@@ -40,21 +57,21 @@ class Targets:
         upstream = self.upstream(model.upstream, f"{pointer}/upstream")
         operator = upstream.models.get(model.name)
         limits = None if operator is None else Limits(operator.context_window, operator.max_output_tokens, "operator")
+        dialect = upstream.dialect
+        if model.upstream == SCRIPTED:
+            dialect = str(model.params.get("dialect", dialect))
+        rules = with_quirks(form_of(dialect, f"{pointer}/params/dialect").rules_for(model.name), upstream.quirks)
         try:
-            return resolve(model, explicit, upstream.dialect, limits, upstream.quirks, operator.tokenizer if operator else None)
+            return resolve(model, explicit, dialect, rules, limits, operator.tokenizer if operator else None, upstream.account)
         except UnknownCapacity as error:
             raise Invalid([Fault(limits_pointer or pointer, "unknown-capacity", str(error))], code="unknown-capacity") from None
-        except (UnknownDialect, UnknownQuirk) as error:
-            raise Invalid([Fault(pointer, "not-yet-supported", str(error))]) from None
 
     def other_dialect(self, target: Target, dialect: str) -> Target:
         """The same model in another wire format. Raises `Invalid` for one that is not built."""
         upstream = self.upstream(target.model.upstream)
-        try:
-            operator = upstream.models.get(target.model.name)
-            return resolve(target.model, target.limits, dialect, None, upstream.quirks, operator.tokenizer if operator else None)
-        except (UnknownDialect, UnknownQuirk) as error:
-            raise Invalid([Fault("/dialect", "not-yet-supported", str(error))]) from None
+        operator = upstream.models.get(target.model.name)
+        rules = form_of(dialect, "/dialect").rules_for(target.model.name)  # the quirks are a server's, and it speaks another dialect
+        return resolve(target.model, target.limits, dialect, rules, None, operator.tokenizer if operator else None, upstream.account)
 
     def counter(self, estimator: str) -> Counter:
         """The counter of an estimator, made once."""
@@ -62,6 +79,14 @@ class Targets:
         if found is None:
             found = self._counters[estimator] = Counter(estimator)
         return found
+
+
+def form_of(dialect: str, pointer: str) -> Format:
+    """The format of a dialect. Raises `Invalid`."""
+    found = FORMATS.get(dialect)
+    if found is None:
+        raise Invalid([Fault(pointer, "unknown-dialect", f"No wire format has this name; known are {', '.join(FORMATS)}.")])
+    return found
 
 
 def model_in_force(agent: AgentRevision, settings: Mapping[str, Entry]) -> tuple[ModelChoice, Limits]:

@@ -89,7 +89,8 @@ def test_a_key_that_is_not_set_yet_is_no_key(load):
         ('[upstreams.local.models."m"]\ncontext_windw = 1', 'upstreams.local.models."m".context_windw: unknown; did you mean context_window'),
         ('[upstreams.scripted]\ndialect = "openai-chat"', "upstreams.scripted: this upstream is built in"),
         ('[upstreams."Bad Name"]\ndialect = "openai-chat"', "a name is lower-case"),
-        ('[upstreams.b]\ndialect = "openai"\nbase_url = "http://h/v1"', "upstreams.b.dialect: one of openai-chat"),
+        ('[upstreams.b]\nbase_url = "http://h/v1"', "upstreams.b.dialect: missing"),
+        ('account = "No Good"', "upstreams.local.account: lower-case letters"),
         ('[upstreams.b]\ndialect = "openai-chat"', "upstreams.b.base_url: missing"),
     ],
 )

@@ -7,14 +7,14 @@ import pytest
 from app.context.budget import Budget, budget
 from app.context.passes.measure import Measured
 from app.context.sources import AgentRevision, CompactionPolicy
-from app.models.resolve import Limits, ModelChoice, resolve
-from tests.strategies import agent
+from app.models.resolve import Limits, ModelChoice
+from tests.strategies import agent, resolved
 
 
 def budgeted(
     total: int, window: int = 32_000, output: int = 4_096, name: str = "gpt-4o", revision: AgentRevision | None = None, **params: int
 ) -> Budget:
-    target = resolve(ModelChoice("openai", name, params), Limits(window, output, "explicit"), "openai-chat")
+    target = resolved(ModelChoice("openai", name, params), Limits(window, output, "explicit"))
     return budget(target, revision or agent(), Measured(0, 0, total, 0))
 
 

@@ -10,7 +10,7 @@ from app.entries.deltas import (
     CallNames,
     Finished,
     OpaqueBlock,
-    ReasoningBlock,
+    PartBlock,
     ReasoningDelta,
     StreamFailed,
     TextDelta,
@@ -28,7 +28,7 @@ from tests.entries.values import texts, usages
 said = st.one_of(
     st.builds(TextDelta, st.just(1), texts),
     st.builds(ReasoningDelta, st.just(0), texts),
-    st.builds(ReasoningBlock, st.just(0), texts, texts),
+    st.builds(PartBlock, st.just(0), texts, texts),
     st.builds(ToolCallStarted, st.integers(2, 4), texts, texts, texts),
     st.builds(ToolCallDelta, st.integers(2, 4), texts),
     st.builds(OpaqueBlock, st.integers(5, 6), texts, texts, texts, texts),
@@ -96,7 +96,7 @@ def test_nothing_said_is_empty(deltas):
 def test_a_call_without_arguments_and_a_block_are_something():
     assert fold([ToolCallStarted(0, "f", "", "c")]).parts() == (ToolCall("c", "f", ""),)
     assert fold([OpaqueBlock(0, "f", "p", "{}")]).parts() == (Opaque("f", "p", "{}"),)
-    assert fold([ReasoningBlock(0, "{}", "p")]).parts() == (Reasoning("", "{}", "p"),)
+    assert fold([PartBlock(0, "{}", "p")]).parts() == (Reasoning("", "{}", "p"),)
 
 
 def test_the_first_end_counts_and_usage_is_merged_field_by_field():

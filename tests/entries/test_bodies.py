@@ -113,7 +113,10 @@ def test_a_switched_model_comes_back(body):
     assert decode_settings("model_switched", body.encode()) == body
 
 
-@given(st.builds(SessionOpened, texts, st.integers(1), st.booleans()) | st.builds(AgentAdopted, texts, st.integers(1), st.booleans(), st.booleans()))
+revisions = st.integers(1, 2**31 - 1)  # as many as the database counts
+
+
+@given(st.builds(SessionOpened, texts, revisions, st.booleans()) | st.builds(AgentAdopted, texts, revisions, st.booleans(), st.booleans()))
 def test_adoptions_come_back(body):
     assert decode_settings(body.kind, body.encode()) == body
 

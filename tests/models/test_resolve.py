@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.entries.lossless import loads
-from app.models.resolve import Limits, ModelChoice, UnknownCapacity, UnknownDialect, resolve, resolve_limits
+from app.models.resolve import Limits, ModelChoice, UnknownCapacity, resolve_limits
+from tests.strategies import resolved
 
 EXPLICIT = Limits(1_000, 100, "explicit")
 OPERATOR = Limits(2_000, 200, "operator")
@@ -28,15 +29,7 @@ def test_limits_come_from_the_document_else_the_operator_else_the_catalogue():
 @pytest.mark.parametrize("limits", [None, Limits(0, 1, "explicit"), Limits(1, 0, "operator")])
 def test_unknown_capacity_is_an_error_and_never_a_guess(limits: Limits | None):
     with pytest.raises(UnknownCapacity):
-        resolve(choice("a-model-of-nobody"), limits, "openai-chat")
-
-
-def test_a_dialect_that_is_not_built_is_refused_and_the_scripted_upstream_chooses_its_own():
-    with pytest.raises(UnknownDialect):
-        resolve(choice(), EXPLICIT, "gemini")
-    assert resolve(choice(upstream="scripted", dialect="openai-chat"), EXPLICIT, "gemini").dialect == "openai-chat"
-    with pytest.raises(UnknownDialect):
-        resolve(choice(upstream="scripted", dialect="gemini"), EXPLICIT, "openai-chat")
+        resolved(choice("a-model-of-nobody"), limits)
 
 
 @pytest.mark.req("X-78")
@@ -54,37 +47,37 @@ def test_a_dialect_that_is_not_built_is_refused_and_the_scripted_upstream_choose
     ],
 )
 def test_the_digest_tells_targets_apart(model: ModelChoice, limits: Limits, quirks: dict[str, Any]):
-    base = resolve(choice(), EXPLICIT, "openai-chat")
-    other = resolve(model, limits, "openai-chat", quirks=quirks)
+    base = resolved(choice(), EXPLICIT)
+    other = resolved(model, limits, quirks=quirks)
     assert other.digest != base.digest
     assert other.digest.startswith("sha256:")
     assert len(other.digest) == 71
 
 
 def test_the_digest_does_not_depend_on_key_order_or_on_what_the_scripted_upstream_plays():
-    first = resolve(choice(upstream="scripted", temperature=0.1, extra={"a": 1, "b": [{"x": 1, "y": 2}]}), EXPLICIT, "openai-chat")
+    first = resolved(choice(upstream="scripted", temperature=0.1, extra={"a": 1, "b": [{"x": 1, "y": 2}]}), EXPLICIT)
     script = [{"text": "x"}]
-    second = resolve(choice(upstream="scripted", extra={"b": [{"y": 2, "x": 1}], "a": 1}, temperature=0.1, script=script), EXPLICIT, "openai-chat")
+    second = resolved(choice(upstream="scripted", extra={"b": [{"y": 2, "x": 1}], "a": 1}, temperature=0.1, script=script), EXPLICIT)
     assert first.digest == second.digest
     assert second.model.params["script"] == [{"text": "x"}]
 
 
 @given(st.sampled_from(["1e2", "1.0", "1", "12345678901234567890123", "-0"]))
 def test_numbers_of_a_document_enter_the_digest_as_they_are_spelled(number: str):
-    spelled = resolve(choice(extra=loads(f'{{"seed": {number}}}')), EXPLICIT, "openai-chat")
-    assert spelled.digest == resolve(choice(extra=loads(f'{{"seed": {number}}}')), EXPLICIT, "openai-chat").digest
-    assert spelled.digest != resolve(choice(extra=loads('{"seed": 7}')), EXPLICIT, "openai-chat").digest
+    spelled = resolved(choice(extra=loads(f'{{"seed": {number}}}')), EXPLICIT)
+    assert spelled.digest == resolved(choice(extra=loads(f'{{"seed": {number}}}')), EXPLICIT).digest
+    assert spelled.digest != resolved(choice(extra=loads('{"seed": 7}')), EXPLICIT).digest
 
 
 def test_the_operators_tokenizer_is_taken_at_its_word():
-    target = resolve(choice("gemma-3"), EXPLICIT, "openai-chat", tokenizer="o200k_harmony")
+    target = resolved(choice("gemma-3"), EXPLICIT, tokenizer="o200k_harmony")
     assert (target.estimator, target.error_band) == ("o200k_harmony", 0.0)
-    guessed = resolve(choice("gemma-3"), EXPLICIT, "openai-chat")
+    guessed = resolved(choice("gemma-3"), EXPLICIT)
     assert guessed.error_band > 0
     assert guessed.digest != target.digest
 
 
 @pytest.mark.parametrize(("name", "tokenizer", "exact"), [("gpt-4o", None, True), ("gpt-4", None, False), ("gemma-3", "cl100k_base", False)])
 def test_counts_are_exact_for_the_encoding_alone_that_entries_are_counted_with(name: str, tokenizer: str | None, exact: bool):
-    target = resolve(choice(name), EXPLICIT, "openai-chat", tokenizer=tokenizer)
+    target = resolved(choice(name), EXPLICIT, tokenizer=tokenizer)
     assert (target.error_band == 0) is exact

@@ -182,7 +182,8 @@ async def test_what_is_not_there_is_refused_by_name(world: World) -> None:
     session = await world.session()
     path = f"/sessions/{session}/model-input"
     assert (await world.call("GET", path, 422, params={"include": "cache"})).json()["code"] == "not-yet-supported"
-    assert (await world.call("GET", path, 422, params={"dialect": "gemini"})).json()["code"] == "not-yet-supported"
+    fault = (await world.call("GET", path, 422, params={"dialect": "nobodys"})).json()["errors"][0]
+    assert (fault["pointer"], fault["code"]) == ("/dialect", "unknown-dialect")
     for seq in (0, 2):
         fault = (await world.call("GET", path, 422, params={"at_seq": seq})).json()["errors"][0]
         assert (fault["pointer"], fault["code"]) == ("/at_seq", "out-of-range")

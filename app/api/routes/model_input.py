@@ -5,14 +5,11 @@ from starlette.responses import Response
 from app.api.answers import etagged, json_answer, listed, unchanged
 from app.api.documented import PAGE, ok, plain
 from app.api.headers import not_modified
-from app.api.problems import Problem
 from app.api.routing import Exchange, Operation, answered_once
 from app.api.schemas.basics import SEQ, Schema, column, integer, one_of
 from app.api.schemas.model_input import VALIDATE, WHAT_IF
 from app.config.limits import LIST_LIMIT_DEFAULT
-from app.config.upstreams import DIALECTS
 from app.entries import lossless
-from app.formats.registry import FORMATS
 from app.services.explain import InputQuery, WhatIf
 from app.services.input_views import EVERYTHING
 
@@ -74,8 +71,6 @@ async def get_call_input(exchange: Exchange) -> Response:
 
 async def validate_body(exchange: Exchange) -> Response:
     dialect = exchange.path("dialect")
-    if dialect in DIALECTS and dialect not in FORMATS:
-        raise Problem("not-yet-supported")
 
     async def make() -> str:
         return lossless.dumps(exchange.services.inputs.validate(dialect, exchange.body))

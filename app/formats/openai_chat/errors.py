@@ -64,6 +64,11 @@ def read_error(status: int, headers: Mapping[str, str], body: bytes) -> Upstream
     )
 
 
+def write_error(status: int, code: str | None) -> bytes:
+    """The body of a refusal in OpenAI's shape (1.4)."""
+    return lossless.dumps({"error": {"message": "scripted failure", "type": None, "param": None, "code": code}}).encode()
+
+
 def stream_error(error: Any) -> StreamFailed:
     """The failure that an error object inside a stream reports; gateways put a status into its `code`."""
     found = error if isinstance(error, dict) else {}

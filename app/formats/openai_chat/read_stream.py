@@ -4,7 +4,7 @@ from typing import Any
 
 from app.config.limits import ANSWER_BYTES_MAX
 from app.entries import lossless
-from app.entries.deltas import Delta, Finished, OpaqueBlock, ReasoningBlock, ReasoningDelta, StreamFailed, TextDelta, ToolCallStarted, UsageReport
+from app.entries.deltas import Delta, Finished, OpaqueBlock, PartBlock, ReasoningDelta, StreamFailed, TextDelta, ToolCallStarted, UsageReport
 from app.formats.framing.sse import EventTooLong, SseReader
 from app.formats.openai_chat.calls import CallSlots, TooManyCalls
 from app.formats.openai_chat.errors import stream_error
@@ -210,7 +210,7 @@ class ChatStreamReader:
     def _leave(self, found: list[Delta]) -> None:
         """What was gathered and has no delta of its own: reasoning details, calls without a name, unknown fields."""
         if self._details:
-            found.append(ReasoningBlock(self._parts["reasoning"], lossless.dumps(self._details), self._producer))
+            found.append(PartBlock(self._parts["reasoning"], lossless.dumps(self._details), self._producer))
         if nameless := self._calls.nameless():
             self._extras["tool_calls"] = list(nameless)
         if self._extras:

@@ -5,14 +5,31 @@ Sources: the wire-format notes 1.1, 1.2, 1.4 and 7.3 (openai 3.57.0 types, OpenA
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
-from app.models.wire_rules import RULES_OF, WireRules
+from app.models.wire_rules import WireRules
 
 DIALECT = "openai-chat"
-PATH = "/chat/completions"
-RULES: WireRules = RULES_OF[DIALECT]
+RULES = WireRules()
 """The defaults. Token overheads are the cookbook's (7.3): 3 a message, 3 for the reply; tools are estimates."""
+
+_DEVELOPER = re.compile(r"(o\d|gpt-[5-9])(?!.*chat)")
+
+
+def rules_for(model: str) -> WireRules:
+    """The rules for a model, before any quirk.
+
+    OpenAI's o-series and its models from gpt-5 on take instructions as `developer`, chat variants and every other server as
+    `system` (1.1, as the AI SDK does).
+    """
+    return replace(RULES, system_role="developer") if _DEVELOPER.match(model) else RULES
+
+
+def path(model: str) -> str:
+    """Where a request goes, below the base URL; the model stands in the body."""
+    return "/chat/completions"
+
 
 CALLS_PER_MESSAGE_MAX = 128
 STOPS_MAX = 4

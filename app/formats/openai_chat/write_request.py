@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import orjson
-
 from app.context.draft import NeutralRequest
 from app.context.sources import Tool
-from app.entries import lossless
 from app.entries.parts import Media, Opaque, Part, Reasoning, Text, ToolCall
 from app.formats.openai_chat.media import media_part, stand_in
 from app.formats.openai_chat.rules import EMPTY_ARGUMENTS, ERROR_MARK, PROTECTED_KEYS
 from app.formats.protocols import Pointer, WireLoss, Written
+from app.formats.writing import Writing, spelled
+from app.models.efforts import nearest_effort
 from app.models.resolve import UPSTREAM_PLAYS
 
 _point: Callable[[tuple[str, int, int | None]], Pointer] = partial(tuple.__new__, Pointer)
@@ -36,17 +35,7 @@ def write_request(request: NeutralRequest, blobs: Mapping[str, bytes]) -> Writte
 
     Equal requests give equal bytes. Lone surrogates, which UTF-8 has no form for, become U+FFFD with a loss.
     """
-    writer = _Writer(request, blobs, scrub=False)
-    document = writer.document()
-    try:
-        body = orjson.dumps(document, default=_plain)
-    except TypeError:
-        writer = _Writer(request, blobs, scrub=True)
-        document = writer.document()
-        try:
-            body = orjson.dumps(document, default=_plain)
-        except TypeError:  # integers beyond 64 bits
-            body = lossless.dumps(_dicts(document)).encode()
+    body, document, writer = spelled(lambda scrub: _Writer(request, blobs, scrub=scrub))
     locate = partial(_pointers, writer.head_messages, writer.shapes)
     return Written(body, document, locate, tuple(writer.losses), tuple(writer.sections), tuple(writer.tools))
 
@@ -62,20 +51,19 @@ def _pointers(head_messages: int, shapes: Sequence[Shape]) -> tuple[Pointer, ...
     return tuple(found)
 
 
-class _Writer:
-    """One pass over a request. `scrub` is off at first: almost no text needs it, and the serialiser tells when one does."""
+class _Writer(Writing):
+    """One pass over a request."""
 
-    __slots__ = ("blobs", "head_messages", "losses", "named", "request", "rules", "scrub", "sections", "shapes", "tools")
+    __slots__ = ("blobs", "head_messages", "named", "request", "rules", "sections", "shapes", "tools")
 
     def __init__(self, request: NeutralRequest, blobs: Mapping[str, bytes], *, scrub: bool) -> None:
+        super().__init__(scrub=scrub)
         self.request = request
         self.rules = request.target.rules
         self.named = re.compile(self.rules.name_pattern).fullmatch
         self.blobs = blobs
-        self.scrub = scrub
         self.head_messages = 0
         self.shapes: list[Shape] = []
-        self.losses: list[WireLoss] = []
         self.sections: list[str] = []
         self.tools: list[str] = []
 
@@ -92,11 +80,8 @@ class _Writer:
             document[self.rules.max_tokens_key] = params["max_output_tokens"]
         if params.get("temperature") is not None:
             document["temperature"] = params["temperature"]
-        effort = (params.get("reasoning") or {}).get("effort")
-        if effort is not None and self.rules.reasoning_effort:
+        if (effort := self.effort((params.get("reasoning") or {}).get("effort"))) is not None:
             document["reasoning_effort"] = effort
-        elif effort is not None:
-            self.losses.append(WireLoss("reasoning_effort", "not_in_format"))
         document["stream"] = True
         if self.rules.stream_usage:
             document["stream_options"] = {"include_usage": True}
@@ -107,6 +92,15 @@ class _Writer:
             else:
                 document[key] = self.value(value)
         return document
+
+    def effort(self, wanted: str | None) -> str | None:
+        """The word to send; another one than was wanted, and none at all, is a loss."""
+        if wanted is None:
+            return None
+        sent = nearest_effort(wanted, self.rules.efforts) if self.rules.thinking == "effort" else None
+        if sent != wanted:
+            self.losses.append(WireLoss("reasoning_effort", "not_in_format" if sent is None else "nearest_sent"))
+        return sent
 
     def messages(self) -> list[dict[str, Any]]:
         """One head message of the system sections, joined by a blank line, then one message for each neutral one."""
@@ -262,39 +256,6 @@ class _Writer:
             return choice
         return {"type": "allowed_tools", "allowed_tools": {"mode": choice, "tools": [_named(name) for name in request.allowed_tools]}}
 
-    def text(self, text: str, source: int | None = None, part: int | None = None) -> str:
-        """The text as UTF-8 can say it."""
-        if not self.scrub or text.isascii():
-            return text
-        clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        if clean != text:
-            self.losses.append(WireLoss("text", "lone_surrogate", source, part))
-        return clean
-
-    def value(self, value: Any, source: int | None = None, part: int | None = None) -> Any:
-        """The same for a whole JSON value."""
-        if not self.scrub:
-            return value
-        if isinstance(value, str):
-            return self.text(value, source, part)
-        if isinstance(value, Mapping):
-            return {self.text(key, source, part): self.value(item, source, part) for key, item in value.items()}
-        return [self.value(item, source, part) for item in value] if isinstance(value, (list, tuple)) else value
-
 
 def _named(name: str) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name}}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, lossless.Number):
-        return orjson.Fragment(value.text)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError
-
-
-def _dicts(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _dicts(item) for key, item in value.items()}
-    return [_dicts(item) for item in value] if isinstance(value, (list, tuple)) else value

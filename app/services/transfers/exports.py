@@ -54,7 +54,7 @@ class Exports:
 
 async def _openai_chat(store: Store, row: SessionRow) -> AsyncIterator[bytes]:
     """The messages as the dialect's own writer spells them, a page at a time."""
-    target = resolve(ModelChoice("export", "export", {}), Limits(1, 1, "explicit"), OPENAI_CHAT)
+    target = resolve(ModelChoice("export", "export", {}), Limits(1, 1, "explicit"), OPENAI_CHAT, FORMATS[OPENAI_CHAT].rules_for("export"))
     chosen = EntryFilter(line=row.line, families=("m",), hidden=False, at_seq=row.head_seq)
     yield b'{"messages":['
     comma = b""

@@ -6,7 +6,8 @@ from typing import Any
 from app.context.draft import EphemeralOrigin, NeutralMessage, NeutralRequest, Role, SystemSection
 from app.context.sources import Tool
 from app.entries.parts import Part, Text
-from app.models.resolve import Limits, ModelChoice, Target, resolve
+from app.models.resolve import Limits, ModelChoice, Target
+from tests.strategies import resolved
 
 LIMITS = Limits(128_000, 16_384, "explicit")
 LOOKUP = Tool("lookup", "Finds a record.", {"type": "object", "properties": {"id": {"type": "string"}}})
@@ -14,7 +15,7 @@ ESCALATE = Tool("escalate", "", {"type": "object"})
 
 
 def target(name: str = "gpt-4o", quirks: dict[str, Any] | None = None, **params: Any) -> Target:
-    return resolve(ModelChoice("openai", name, params), LIMITS, "openai-chat", None, quirks)
+    return resolved(ModelChoice("openai", name, params), LIMITS, quirks=quirks)
 
 
 def message(role: Role, *parts: Part | str, tool_call_id: str | None = None, is_error: bool = False) -> NeutralMessage:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from app.config.limits import TOOL_CALLS_PER_ANSWER_MAX
-from app.entries.deltas import Finished, OpaqueBlock, ReasoningBlock, StreamFailed, Usage
+from app.entries.deltas import Finished, OpaqueBlock, PartBlock, StreamFailed, Usage
 from app.entries.parts import Opaque, Reasoning, Text, ToolCall
 from tests.formats.openai_chat.streams import DONE, STOP, call, chunk, data, fold, read
 
@@ -160,7 +160,7 @@ def test_reasoning_has_a_part_of_its_own(key: str):
 def test_reasoning_details_are_kept_as_received_for_their_producer():
     details = [{"type": "reasoning.text", "text": "th", "signature": "s", "index": 0}]
     deltas = read([chunk({"reasoning_details": details}), chunk({"content": "said"}), STOP, DONE])
-    assert ReasoningBlock(0, json.dumps(details, separators=(",", ":")), "test/m") in deltas
+    assert PartBlock(0, json.dumps(details, separators=(",", ":")), "test/m") in deltas
     thought = fold(deltas).parts()[0]
     assert isinstance(thought, Reasoning)
     assert thought.text == "th"

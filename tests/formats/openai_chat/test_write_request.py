@@ -224,7 +224,7 @@ def test_parameters_and_extra_keys_which_come_last_but_cannot_replace_the_conver
 
 
 def test_quirks_change_keys_and_the_head():
-    quirks = {"max_tokens_key": "max_tokens", "stream_usage": False, "system_role": "developer", "reasoning_effort": False}
+    quirks = {"max_tokens_key": "max_tokens", "stream_usage": False, "system_role": "developer", "thinking": ""}
     body, found = written(message("user", "a"), system=("s",), target=target(quirks=quirks, max_output_tokens=5, reasoning={"effort": "low"}))
     assert body["max_tokens"] == 5
     assert "stream_options" not in body
