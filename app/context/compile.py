@@ -2,7 +2,7 @@
 
     window      restore; failed, cancelled, interrupted, redacted and not-in-context messages are out
     renderers   in the agent's order; what none of them placed is `not_rendered`
-    passes      pairing, tool_call_ids, measure
+    passes      reasoning, pairing, tool_call_ids, fitting, adjacency, binding, measure
     origins     checked before anything is dispatched
 
 Pure: same sources, same outcome. No pass reads a budget: what a budget decides is an entry before the call.
@@ -15,7 +15,7 @@ from typing import Literal
 from app.context.account import ToolFate, decisions
 from app.context.draft import Count, Decision, Draft, Item, Loss, NeutralMessage, NeutralRequest, Reason, SystemSection
 from app.context.origins import check_origins
-from app.context.passes import pairing, tool_call_ids
+from app.context.passes import adjacency, binding, fitting, pairing, reasoning, tool_call_ids
 from app.context.passes.measure import Measured, measure
 from app.context.renderers import RENDERERS
 from app.context.sources import Sources, Tool
@@ -26,7 +26,13 @@ from app.entries.parts import ToolCall
 COMPILER_VERSION = "1"
 POLICY_VERSION = "1"
 
-PASSES: tuple[Callable[[Draft, Count], None], ...] = (pairing.run, tool_call_ids.run)
+PASSES: tuple[Callable[[Draft, Count], None], ...] = (
+    reasoning.run,
+    pairing.run,
+    tool_call_ids.run,
+    fitting.run,
+    adjacency.run,
+)
 
 Awaiting = Literal["input", "tool_results"]
 
@@ -84,6 +90,8 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
         messages = draft.sent()
     fates = _tools(sources)
     declared = tuple([fate.tool for fate in fates if fate.reason is Reason.DECLARED])
+    binding.run(draft, declared)
+    messages = draft.sent()
     measured = measure(draft, declared, count)
     check_origins([message.origin for message in messages], len(messages), sources.history_message_count)
     choice, losses = _choice(sources.overrides.tool_choice, declared)
@@ -98,7 +106,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
         measured,
         message_count,
         awaiting,
-        losses,
+        (*draft.losses, *losses),
     )
 
 

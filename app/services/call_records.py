@@ -3,6 +3,7 @@
 from typing import Any
 
 from app.context.compile import COMPILER_VERSION
+from app.context.passes.binding import bound_prefix
 from app.context.report import exceptions, prefix_digest
 from app.entries import lossless
 from app.entries.trace import TurnError
@@ -74,4 +75,4 @@ def lost_attempt_json(n: int, status: str, http_status: int | None = None) -> di
 
 def producer_of(prepared: Prepared) -> str:
     """Who makes an answer's opaque blocks, and may get them back."""
-    return str(prepared.target.producer)
+    return str(prepared.target.producer._replace(prefix=bound_prefix(prepared.compiled.request)))
