@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from app.entries import lossless
 from app.entries.parts import Media, Opaque, Part, Reasoning, Text, ToolCall
 from app.formats.bedrock.media import block_of, read_source, stand_in
@@ -14,13 +16,17 @@ from app.models.wire_rules import WireRules
 
 Block = dict[str, Any]
 
+_ODD_NUMBER = re.compile(r"\d[.eE]|\d{16}|[:,\[\s]-0")
+"""What the fast reader might spell anew; in a text, as in a number, it only costs the time of the exact one."""
+
 _UNNAMEABLE = re.compile(r"[^a-zA-Z0-9_-]")
 _NOT_IN_ANSWERS = frozenset({"image", "document", "video", "audio"})
 _MOST = {"image": IMAGES_PER_MESSAGE_MAX, "file": FILES_PER_MESSAGE_MAX}
 
 
 class Blocks(Writing):
-    """Makes blocks. `used`: names of the calls that were written, in order; `media`: how many images and files the wire message at hand has."""
+    """Makes blocks. `used`: names of the calls that were written, in order; `media`: how many images and files the wire message at hand
+    has, empty where it has none."""
 
     __slots__ = ("blobs", "documents", "media", "named", "rules", "used")
 
@@ -31,17 +37,17 @@ class Blocks(Writing):
         self.named = re.compile(rules.name_pattern).fullmatch
         self.used: dict[str, None] = {}
         self.documents = 0
-        self.media = {"image": 0, "file": 0}
+        self.media: dict[str, int] = {}
 
     def block(self, part: Part, source: int, index: int) -> Block | None:
         """The block of a part of user input or of an answer; None with a loss for what has no place here."""
+        if type(part) is ToolCall:
+            return self.call(part, source, index)
         match part:
             case Text(text, _, None):
                 return self.text_block(text, source, index)
             case Media():
                 return self.media_block(part, source, index)
-            case ToolCall():
-                return self.call(part, source, index)
             case Text(opaque=str(block)) | Reasoning(opaque=str(block)):
                 return self.given(block, "reasoning" if isinstance(part, Reasoning) else "block", source, index)
             case Opaque():
@@ -72,12 +78,12 @@ class Blocks(Writing):
     def media_block(self, media: Media, source: int, index: int) -> Block:
         """An image or a document with a neutral name (6.1), or a text that names what is not sent."""
         found = read_source(media, self.blobs)
-        if not isinstance(found, str) and self.media[media.kind] >= _MOST[media.kind]:
+        if not isinstance(found, str) and self.media.get(media.kind, 0) >= _MOST[media.kind]:
             found = "too_many"
         if isinstance(found, str):
             self.losses.append(WireLoss(media.kind, found, source, index))
             return {"text": self.text(stand_in(media), source, index)}
-        self.media[media.kind] += 1
+        self.media[media.kind] = self.media.get(media.kind, 0) + 1
         if media.kind == "file":
             self.documents += 1
             if media.filename:
@@ -95,13 +101,7 @@ class Blocks(Writing):
         return {"toolUse": tool_use}
 
     def arguments(self, call: ToolCall, source: int, index: int) -> dict[str, Any]:
-        try:
-            found = lossless.loads(call.arguments)
-        except lossless.InvalidJson:
-            try:  # JSON still, but with a key twice or nested too deep to be judged: the last of two counts
-                found = lossless.read(call.arguments)
-            except (ValueError, RecursionError):
-                found = None
+        found = _read(call.arguments)
         if not isinstance(found, dict):
             self.losses.append(WireLoss("arguments", "no_object", source, index))
             found = {INVALID_INPUT_KEY: call.arguments}
@@ -124,3 +124,19 @@ class Blocks(Writing):
         if failed and self.rules.result_status:
             found["status"] = "error"
         return {"toolResult": found}
+
+
+def _read(text: str) -> Any:
+    """The value of argument text, numbers as spelled; None for what is no JSON. Of a key that comes twice the last counts."""
+    if not _ODD_NUMBER.search(text):
+        try:
+            return orjson.loads(text)
+        except orjson.JSONDecodeError:
+            pass  # a lone surrogate, or no JSON
+    try:
+        return lossless.loads(text)
+    except lossless.InvalidJson:
+        try:  # JSON still, but with a key twice or nested too deep to be judged
+            return lossless.read(text)
+        except (ValueError, RecursionError):
+            return None

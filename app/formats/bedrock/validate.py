@@ -5,6 +5,7 @@ Bedrock that the AI SDK recorded. Written apart from the compiler: it knows noth
 in pixels is not judged.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,10 +14,9 @@ from app.formats.bedrock.rules import CACHE_POINTS_MAX, RULES
 from app.formats.bedrock.shapes import Found, check
 from app.formats.bedrock.validate_blocks import Files, check_blocks, unanswered
 from app.formats.bedrock.validate_options import check_options
+from app.formats.bedrock.validate_usual import Matches, usual_answer, usual_results, usual_text
 from app.formats.protocols import Violation
 from app.models.wire_rules import WireRules
-
-_SPEAKERS = ("user", "assistant")
 
 
 def validate(body: Mapping[str, Any], rules: WireRules = RULES) -> list[Violation]:
@@ -44,27 +44,32 @@ def validate(body: Mapping[str, Any], rules: WireRules = RULES) -> list[Violatio
 def _messages(messages: Sequence[Any], rules: WireRules, files: Files, found: Found) -> bool:
     """Judges every message and who may follow whom; returns whether there is a call or a result among them."""
     open_calls: dict[str, str] = {}
+    is_id, is_name = _forms(rules)
     seen, before = False, ""
     for index, message in enumerate(messages):
-        at = f"/messages/{index}"
-        role = message.get("role") if isinstance(message, Mapping) else None
-        if role in _SPEAKERS:
-            if not before and role != "user" and rules.user_first:
-                found.append(Violation(at, "user-first", "The first message has to be a user's."))
-            if role == before:
-                found.append(Violation(f"{at}/role", "roles-alternate", "Roles have to alternate; messages of one role are sent as one."))
+        plain = type(message) is dict and len(message) == 2
+        role = message.get("role") if plain or isinstance(message, Mapping) else None
+        content = message.get("content") if plain or isinstance(message, Mapping) else None
+        if role == "user" or role == "assistant":
+            if role == before or (not before and role != "user"):
+                _order(str(role), before, f"/messages/{index}", rules, found)
             before = role
-        text = _only_text(message)
-        if text is not None and role in _SPEAKERS and not (text.isspace() or not text):
-            if open_calls:
-                unanswered(open_calls, found)
-            continue  # no rule is left that it could break, and hundreds of messages are like it
-        content = message.get("content") if isinstance(message, Mapping) else None
-        if not isinstance(content, list | tuple) or not content or len(message) != 2 or role not in _SPEAKERS:
-            check(message, MESSAGE, at, found)
+            if plain and not open_calls and usual_text(content):
+                continue  # no rule is left that it could break, and hundreds of messages are like it
         else:
+            plain = False
+        at = f"/messages/{index}"
+        if plain and type(content) is list and content:
+            if role == "user" and open_calls and usual_results(content, open_calls):
+                seen = True
+                continue
+            if role == "assistant" and not open_calls and usual_answer(content, at, is_id, is_name, open_calls):
+                seen = True
+                continue
             for number, block in enumerate(content):
                 check(block, BLOCK, f"{at}/content/{number}", found)
+        else:
+            check(message, MESSAGE, at, found)
         if isinstance(content, list | tuple):
             seen = check_blocks(content, str(role), f"{at}/content", rules, open_calls, files, found) or seen
     unanswered(open_calls, found)
@@ -73,14 +78,20 @@ def _messages(messages: Sequence[Any], rules: WireRules, files: Files, found: Fo
     return seen
 
 
-def _only_text(message: Any) -> str | None:
-    """The text of a message that has one and nothing else."""
-    if type(message) is not dict or len(message) != 2:
-        return None
-    content = message.get("content")
-    block = content[0] if type(content) is list and len(content) == 1 else None
-    text = block.get("text") if type(block) is dict and len(block) == 1 else None
-    return text if type(text) is str else None
+def _forms(rules: WireRules) -> tuple[Matches, Matches]:
+    """Whether an id and a name are of the forms that both the dialect and the target take."""
+    target_id, target_name = re.compile(rules.call_id_pattern).fullmatch, re.compile(rules.name_pattern).fullmatch
+    if (rules.call_id_pattern, rules.name_pattern) == (RULES.call_id_pattern, RULES.name_pattern):
+        return target_id, target_name
+    is_id, is_name = re.compile(RULES.call_id_pattern).fullmatch, re.compile(RULES.name_pattern).fullmatch
+    return (lambda text: is_id(text) and target_id(text)), (lambda text: is_name(text) and target_name(text))
+
+
+def _order(role: str, before: str, at: str, rules: WireRules, found: Found) -> None:
+    if not before and rules.user_first:
+        found.append(Violation(at, "user-first", "The first message has to be a user's."))
+    if role == before:
+        found.append(Violation(f"{at}/role", "roles-alternate", "Roles have to alternate; messages of one role are sent as one."))
 
 
 def _ends(message: Any, at: str, rules: WireRules, found: Found) -> None:
