@@ -1,5 +1,6 @@
 """Deltas to the stream of a Converse answer: what the scripted upstream sends, and what `ConverseStreamReader` reads back."""
 
+import re
 from typing import Any
 
 from app.entries import lossless
@@ -20,6 +21,8 @@ from app.formats.bedrock.errors import EXCEPTIONS
 from app.formats.bedrock.rules import NATIVE_STOPS
 from app.formats.bedrock.usage import write_usage
 from app.formats.framing.aws import frame
+
+_EXCEPTION = re.compile(r"[A-Za-z]+Exception")
 
 
 class ConverseStreamWriter:
@@ -63,7 +66,7 @@ class ConverseStreamWriter:
                 self._finished = self._finished or delta
             case StreamFailed(code, detail):
                 self._failed = True
-                name = EXCEPTIONS.get(code, "internalServerException")
+                name = code if _EXCEPTION.fullmatch(code) else EXCEPTIONS.get(code, "internalServerException")
                 headers = {":exception-type": name, ":content-type": "application/json", ":message-type": "exception"}
                 return frame(headers, lossless.dumps({"message": "Input is too long." if code == "upstream-overflow" else detail}).encode())
         return b""

@@ -84,6 +84,12 @@ def test_a_stream_without_finished_is_cut_and_one_that_failed_says_so(code: str,
         client().events(stream)
 
 
+def test_a_failure_in_the_providers_own_word_is_said_in_it():
+    assert read([write(StreamFailed("throttlingException", "x"))]) == [
+        StreamFailed("upstream-rate-limited", "The stream ended with an error (throttlingException).", True)
+    ]
+
+
 def test_what_the_format_has_no_word_for_is_left_out():
     blocks = ["{}", '{"image":{}}', "no json", "[]"]
     assert write(*[OpaqueBlock(0, "f", "p", block) for block in blocks], ToolCallDelta(7, "no such call")) == b""
