@@ -43,6 +43,8 @@ class Reason(StrEnum):
     MEDIA_MOVED = "media_moved"  # behind the results, as user input
     BLANK_TEXT = "blank_text"  # the target takes no blank text
     ARGUMENTS_FITTED = "arguments_fitted"  # none, or no object where one is asked for
+    CALL_AS_TEXT = "call_as_text"  # the model has no native calling
+    RESULT_AS_TEXT = "result_as_text"
     RESULT_ORDER = "result_order"  # results stand in the order of their calls
     USER_FIRST = "user_first"  # words that open a list which has to begin with user input
     USER_LAST = "user_last"  # words that close a list which has to end with it
