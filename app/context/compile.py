@@ -100,10 +100,11 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     messages: list[NeutralMessage] = draft.sent()
     measured = measure(draft, declared, count)
     check_origins([message.origin for message in messages], len(messages), sources.history_message_count)
+    cache_key = sources.session_id if sources.target.rules.cache_key else None
     system: tuple[SystemSection, ...] = tuple([section for section, _ in draft.system])
     return Compiled(
         sources,
-        NeutralRequest(system, tuple(messages), declared, None, choice, sources.target),
+        NeutralRequest(system, tuple(messages), declared, None, choice, sources.target, cache_key),
         tuple(draft.items),
         tuple(draft.inserted),
         fates,

@@ -143,6 +143,7 @@ class NeutralRequest:
     the target's form; user input first and last where that is asked for; no message without a part and no blank text where none
     may be sent; every `opaque` (of a text, reasoning or call) and every `Opaque` is the target's own and goes back as received; reasoning
     without one is there only where plain reasoning is taken; media are of kinds, types and sizes that are taken, where they stand.
+    `cache_key` is the same for all calls of a session, for providers that route by one; None where the target takes none.
     `allowed_tools` None: not narrowed. `tool_choice` as in `Overrides`; None where no tool is declared.
     """
 
@@ -152,6 +153,7 @@ class NeutralRequest:
     allowed_tools: tuple[str, ...] | None
     tool_choice: str | None
     target: Target
+    cache_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
