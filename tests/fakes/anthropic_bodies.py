@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from tests.fakes.anthropic_rules import BINDING_BETA, breaches
+from tests.fakes.anthropic_rules import breaches
+from tests.fakes.claude_thinking import BINDING_BETA
 
 OPUS, SONNET_45, SONNET_46 = "claude-opus-5", "claude-sonnet-4-5", "claude-sonnet-4-6"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

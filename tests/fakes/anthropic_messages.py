@@ -12,10 +12,10 @@ from typing import Any
 from app.config.upstreams import Upstream
 from tests.fakes.answers import Answer
 from tests.fakes.anthropic_items import conversation, own_items
-from tests.fakes.anthropic_rules import BINDING_BETA, NEW, OLD, asked, breaches
+from tests.fakes.anthropic_rules import NEW, OLD, asked, breaches
 from tests.fakes.anthropic_stream import event, message, read, with_objects, write
 from tests.fakes.claude_models import claude
-from tests.fakes.claude_thinking import misfit_breach
+from tests.fakes.claude_thinking import BINDING_BETA, misfit_breach
 from tests.fakes.serving import FakeServer, Fault, Request, reply, serving
 from tests.fakes.shapes import Breach
 from tests.fakes.thinking_book import Book, Misfit

@@ -10,11 +10,10 @@ from tests.fakes.anthropic_conversation import blank, conversation_breaches, run
 from tests.fakes.anthropic_shapes import BETA, COUNTED, CREATED, NEEDED, SAMPLING
 from tests.fakes.anthropic_tools import cache_breaches, media_breaches, output_breaches, tool_breaches
 from tests.fakes.claude_models import Claude, claude
-from tests.fakes.claude_thinking import Asked, thinking_breaches
+from tests.fakes.claude_thinking import BINDING_BETA, Asked, thinking_breaches
 from tests.fakes.shapes import Breach, number, record
 
 OLD, NEW = "2023-06-01", "2026-10-21"
-BINDING_BETA = "thinking-binding-controls-2026-08-01"
 
 
 def breaches(body: Any, version: str = NEW, betas: frozenset[str] | None = frozenset(), counting: bool = False) -> list[Breach]:

@@ -8,6 +8,7 @@ from tests.fakes.claude_models import Claude
 from tests.fakes.shapes import Breach, anything, maybe, number, one_of, record, tagged
 from tests.fakes.thinking_book import Misfit
 
+BINDING_BETA = "thinking-binding-controls-2026-08-01"
 _BINDING = {"block_binding": maybe(record({}, {"prefix_mismatch_behavior": maybe(one_of("error", "drop_block"))}))}
 _DISPLAY = {"display": maybe(one_of("summarized", "omitted")), **_BINDING}
 THINKING = tagged(

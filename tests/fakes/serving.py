@@ -22,10 +22,11 @@ PIECE_BYTES = 700
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as it came. The path is decoded and has no query; names of headers are in lower case."""
+    """One request as it came. The path is decoded and has no query, `raw_path` is not decoded; names of headers are in lower case."""
 
     method: str
     path: str
+    raw_path: str
     query: str
     headers: Mapping[str, str]
     raw: bytes
@@ -81,7 +82,7 @@ class FakeServer(ABC):
         assert scope["type"] == "http", scope["type"]
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         query = scope["query_string"].decode("latin-1")
-        await self.answer(Request(scope["method"], scope["path"], query, headers, await _read(receive)), send)
+        await self.answer(Request(scope["method"], scope["path"], scope["raw_path"].decode("latin-1"), query, headers, await _read(receive)), send)
 
     @abstractmethod
     async def answer(self, request: Request, send: Any) -> None:

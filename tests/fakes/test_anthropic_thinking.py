@@ -11,7 +11,7 @@ from anthropic import AsyncAnthropic, BadRequestError
 
 from tests.fakes.answers import Answer, Redacted, Text, Thinking, ToolCall
 from tests.fakes.anthropic_messages import KEY, OTHER_KEY, FakeAnthropic, fake_anthropic
-from tests.fakes.anthropic_rules import BINDING_BETA
+from tests.fakes.claude_thinking import BINDING_BETA
 
 BOUND, FREE, BUDGET = "claude-opus-5-5", "claude-opus-5", "claude-haiku-4-5"
 TOOLS: list[Any] = [{"name": "look", "description": "Looks.", "input_schema": {"type": "object"}}]
@@ -120,7 +120,7 @@ async def test_an_open_round_needs_its_thinking(talk: Talk):
     assert [block["type"] for block in whole] == ["thinking", "redacted_thinking", "text", "tool_use"]
     for broken in (whole[1:], [whole[0], *whole[2:]], whole[2:], [whole[1], whole[0], *whole[2:]], [whole[2], *whole[:2], whole[3]]):
         talk.body["messages"][-2]["content"] = broken
-        await talk.refused("thinking")
+        await talk.refused(CHANGED)
     talk.body["messages"][-2]["content"] = whole
     await talk.served()
 

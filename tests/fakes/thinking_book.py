@@ -103,7 +103,7 @@ class Book:
         """What comes back wrong. `thinks`: whether the model would think on this body, so that open rounds need their thinking."""
         found = [misfit for index, item in enumerate(body.items) if item.kind == "thinking" for misfit in self._block(body, index)]
         if thinks and not any(misfit.reason in ("unknown", "altered") for misfit in found):
-            found += self._open_rounds(body)
+            found = [*self._open_rounds(body), *found]
         return found
 
     def _block(self, body: Conversation, index: int) -> Iterator[Misfit]:
