@@ -49,6 +49,7 @@ class FakeAnthropic(FakeServer):
         super().__init__(streams)
         self.answers = list(answers)
         self.window_tokens = window_tokens
+        self.body_bytes_max = BODY_BYTES_MAX
         self.counted: list[Any] = []
         self.book = Book()
         self._requests = 0
@@ -61,7 +62,7 @@ class FakeAnthropic(FakeServer):
             await self._error(send, 404, "Not Found")
         elif key not in (KEY, OTHER_KEY):
             await self._error(send, 401, "invalid x-api-key" if key else "x-api-key header is required")
-        elif len(request.raw) > BODY_BYTES_MAX:
+        elif len(request.raw) > self.body_bytes_max:
             await self._error(send, 413, "Request exceeds the maximum size")
         elif version not in (OLD, NEW):
             gist = f'"{version}" is not a valid version' if version else "header is required"
@@ -76,11 +77,7 @@ class FakeAnthropic(FakeServer):
         body = request.document()
         betas = frozenset(each.strip() for each in request.headers.get("anthropic-beta", "").split(",") if each.strip())
         counting = request.path.endswith("count_tokens")
-        found = breaches(body, version, betas, counting) if body is not None else [Breach("", "The request body is not valid JSON")]
-        dropped: list[Misfit] = []
-        if not found:
-            found, dropped = self._thinking(body, key)
-            found += self._length(body)
+        found, dropped = self.judge(body, key, version, betas, counting)
         if found:
             self.refused.append((body, found))
             await self._error(send, 400, found[0].message)
@@ -91,23 +88,32 @@ class FakeAnthropic(FakeServer):
             paths = [misfit.at for misfit in dropped] if BINDING_BETA in betas else None
             streams = body.get("stream") is True
             headers = self._headers() if streams else {**self._headers(), "content-type": "application/json"}
-            await self.serve(send, body, headers, lambda: self._written(body, key, streams, paths))
+            await self.serve(send, body, headers, lambda: self.written(body, key, streams, paths))
 
-    def _thinking(self, body: dict[str, Any], account: str) -> tuple[list[Breach], list[Misfit]]:
-        """What the book says against the body, and what is dropped from it instead because the body asks for that."""
+    def judge(
+        self, body: Any, account: str = KEY, version: str = NEW, betas: frozenset[str] | None = frozenset(), counting: bool = False
+    ) -> tuple[list[Breach], list[Misfit]]:
+        """What is wrong with a body by the rules and by the book, and what is dropped from it instead because the body asks for that."""
+        if body is None:
+            return [Breach("", "The request body is not valid JSON")], []
+        if found := breaches(body, version, betas, counting):
+            return found, []
         misfits = self.book.misfits(conversation(body, account), asked(body).thinks(claude(body["model"])))
         dropped = [misfit for misfit in misfits if misfit.reason in _PREFIX] if asked(body).drops else []
         if dropped:
             misfits = [misfit for misfit in misfits if misfit not in dropped and misfit.reason != "missing"]
-        return [misfit_breach(misfit) for misfit in misfits], dropped
+        return [*map(misfit_breach, misfits), *self._length(body)], dropped
 
     def _length(self, body: dict[str, Any]) -> list[Breach]:
         if self.window_tokens is None or _tokens(body) <= self.window_tokens:
             return []
         return [Breach("", f"prompt is too long: {_tokens(body)} tokens > {self.window_tokens} maximum")]
 
-    def _written(self, body: dict[str, Any], account: str, streams: bool, dropped: list[str] | None) -> bytes:
-        """The answer to a body that was put among `served`, which the book remembers."""
+    def written(self, body: dict[str, Any], account: str = KEY, streams: bool = True, dropped: list[str] | None = None) -> bytes:
+        """The answer to a body that was put among `served`, as a stream or a document; the book remembers it.
+
+        `dropped`: the places of blocks that were dropped, None where nobody asked.
+        """
         if self.answers:
             number = len(self.served)
             says = asked(body)

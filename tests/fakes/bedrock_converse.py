@@ -74,9 +74,7 @@ class FakeBedrock(FakeServer):
     async def complete(self, request: Request, model: str, operation: str, send: Any) -> None:
         """Judges the body of a request that came to the right place with the right key, and answers it."""
         body = request.document()
-        found = breaches(body, model, operation)
-        if not found and operation != "CountTokens":
-            found = self._thinking(body, model) + self._length(body)
+        found = self.judge(body, model, operation)
         if found:
             self.refused.append((body, found))
             await self._error(send, 400, found[0].message)
@@ -86,24 +84,27 @@ class FakeBedrock(FakeServer):
         else:
             streams = operation == "ConverseStream"
             headers = {"x-amzn-requestid": f"fake-{len(self.served) + 1:04}", **({} if streams else {"content-type": "application/json"})}
-            await self.serve(send, body, headers, lambda: self._written(body, model, streams))
+            await self.serve(send, body, headers, lambda: self.written(body, model, streams))
 
-    def _thinking(self, body: dict[str, Any], model: str) -> list[Breach]:
-        """What the book says against the body. Only Claude signs its thinking."""
-        if family(model) != "anthropic":
-            return []
-        misfits = self.book.misfits(conversation(body, model, KEY), asked(body).thinks(claude(model)))
+    def judge(self, body: Any, model: str, operation: str = "ConverseStream") -> list[Breach]:
+        """What is wrong with a body by the rules and by the book. Only Claude signs its thinking."""
+        found = breaches(body, model, operation)
+        if found or operation == "CountTokens":
+            return found
+        misfits = []
+        if family(model) == "anthropic":
+            misfits = self.book.misfits(conversation(body, model, KEY), asked(body).thinks(claude(model)))
         if asked(body).drops:
             misfits = [misfit for misfit in misfits if misfit.reason not in ("system", "tools", "messages", "missing")]
-        return [misfit_breach(misfit) for misfit in misfits]
+        return [*map(misfit_breach, misfits), *self._length(body)]
 
     def _length(self, body: dict[str, Any]) -> list[Breach]:
         if self.window_tokens is None or _tokens(body) <= self.window_tokens:
             return []
         return [Breach("", f"prompt is too long: {_tokens(body)} tokens > {self.window_tokens} maximum")]
 
-    def _written(self, body: dict[str, Any], model: str, streams: bool) -> bytes:
-        """The answer to a body that was put among `served`, which the book remembers."""
+    def written(self, body: dict[str, Any], model: str, streams: bool = True) -> bytes:
+        """The answer to a body that was put among `served`, as a stream or a document; the book remembers it."""
         self.models.append(model)
         if self.answers:
             number = len(self.served)

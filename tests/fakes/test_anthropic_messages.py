@@ -123,6 +123,12 @@ async def test_keys_and_versions(fake: FakeAnthropic, client: AsyncAnthropic):
         assert await post("/v1/complete", x_api_key=KEY, anthropic_version=OLD) == (404, "Not Found")
 
 
+async def test_a_body_may_be_too_large(fake: FakeAnthropic, client: AsyncAnthropic):
+    fake.body_bytes_max = 50
+    with pytest.raises(anthropic.RequestTooLargeError):
+        await client.messages.create(**ASK)
+
+
 async def test_a_breach_comes_in_the_shape_of_an_error(fake: FakeAnthropic, client: AsyncAnthropic):
     with pytest.raises(anthropic.BadRequestError, match="unexpected `tool_use_id`") as refused:
         await client.messages.create(**{**ASK, "messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}]})

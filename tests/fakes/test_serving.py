@@ -6,8 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.fakes.openai_chat import KEY, fake_openai
-from tests.fakes.serving import Fault
+from app.config.upstreams import DIALECTS
+from tests.fakes.anthropic_messages import FakeAnthropic
+from tests.fakes.bedrock_converse import FakeBedrock
+from tests.fakes.openai_chat import KEY, FakeOpenAI, fake_openai
+from tests.fakes.serving import FakeServer, Fault
 
 STREAM = b"".join(b'data: {"n":%d}\n\n' % number for number in range(200))
 BODY: dict[str, Any] = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "x"}]}
@@ -48,3 +51,14 @@ async def test_pieces_are_slow_on_demand():
         began = perf_counter()
         assert (await ask(fake.url)).content == STREAM
         assert perf_counter() - began >= 0.05 * (len(STREAM) // fake.piece_bytes)
+
+
+@pytest.mark.parametrize(("kind", "end"), [(FakeOpenAI, ":1/v1"), (FakeAnthropic, ":1/v1"), (FakeBedrock, ":1")])
+def test_an_operator_may_configure_it(kind: type[FakeServer], end: str):
+    fake = kind()
+    fake.url = "http://127.0.0.1:1"
+    upstream = fake.upstream(retries_max=2)
+    assert (upstream.dialect in DIALECTS, upstream.base_url, upstream.retries_max) == (True, f"http://127.0.0.1{end}", 2)
+    assert upstream.api_key is not None
+    assert upstream.api_key.reveal() == kind.key
+    assert fake.upstream("other").name == "other"
