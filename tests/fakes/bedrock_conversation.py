@@ -115,6 +115,9 @@ def _block(block: dict[str, Any], role: str, at: str, maker: str) -> Iterator[Br
         if result.get("status") == "error" and not result["content"]:
             yield Breach("", f"The content field at {at}.toolResult cannot be empty when status value is error.")
         for index, part in enumerate(result["content"]):
+            if "json" in part and not isinstance(part["json"], dict):
+                where = f"{at}.toolResult.content.{index}.json"
+                yield Breach("", f"The format of the value at {where} is invalid. Provide a json object for the field and try again.")
             # Claude takes a blank text there, as tried against the service; of the others nobody has said so.
             if maker != "anthropic" and "text" in part and not part["text"].strip():
                 yield Breach("", f"The text field in the ContentBlock object at {at}.toolResult.content.{index} is blank.")

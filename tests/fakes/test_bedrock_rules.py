@@ -122,6 +122,7 @@ PAIRING = {
     ),
     "id that Mistral has not": Rule("length of 9", round_(result("a")), round_(result("abcdefgh1"), calls=(call("abcdefgh1"),)), MISTRAL),
     "input that is no object": Rule("Provide a json object", round_(result("a"), calls=(call("a", input="{}"),)), round_(result("a"))),
+    "result in JSON that is no object": Rule("Provide a json object", round_(result("a", {"json": [7]})), round_(result("a", {"json": {"n": 7}}))),
     "result of a server's tool": Rule(
         "not supported in messages",
         body(user("x"), says(call("a", type="server_tool_use"), result("a"), "y"), user("z"), toolConfig=TOOLS),
