@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import uvicorn
 
@@ -138,7 +138,15 @@ class FakeServer(ABC):
         return Upstream(name or self.dialect, self.dialect, f"{self.url}{self.segment}", key, allow_private_network=True, **(facts | more))
 
 
-Fake = TypeVar("Fake", bound=FakeServer)
+class Servable(Protocol):
+    """An ASGI app that wants to know where it is served."""
+
+    url: str
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None: ...
+
+
+Fake = TypeVar("Fake", bound=Servable)
 
 
 async def reply(send: Any, status: int, document: Any, headers: Mapping[str, str] | None = None) -> None:
@@ -163,7 +171,7 @@ async def _read(receive: Any) -> bytes:
 
 @asynccontextmanager
 async def serving(fake: Fake) -> AsyncIterator[Fake]:
-    """The fake on a free port of this machine."""
+    """The app on a free port of this machine."""
     listener = socket.create_server(("127.0.0.1", 0))
     fake.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     server = uvicorn.Server(uvicorn.Config(fake, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
