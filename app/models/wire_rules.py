@@ -42,6 +42,7 @@ class WireRules:
     image_urls, file_urls  whether by http URL
     image_types, file_types   media types that are taken, separated by blanks; `*`: any
     image_bytes_max, file_bytes_max   the greatest decoded size of one; 0: no limit is known
+    error_media            whether the result of a failed call may hold any
     result_images, result_files       whether they may stand in a tool result; where not, the pass puts them behind the results as user input
 
     What a provider gave and gets back (pass `reasoning`)
@@ -93,6 +94,7 @@ class WireRules:
     file_types: str = "*"
     image_bytes_max: int = 0
     file_bytes_max: int = 0
+    error_media: bool = True
     result_images: bool = False
     result_files: bool = False
     provider_blocks: bool = False
