@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI, BadRequestError
 
+from tests.fakes.answers import Answer, Called, Said, Thought, Used
 from tests.fakes.openai_chat import KEY, fake_openai
 from tests.fakes.openai_chat_rules import breaches
 
@@ -84,3 +85,27 @@ async def test_the_official_client_gets_along_with_it():
             await client.chat.completions.create(model="m", messages=[{"role": "tool", "tool_call_id": "a", "content": "x"}], stream=True)
         assert refused.value.param == "messages[0].role"
         assert len(fake.served) == len(fake.refused) == 1
+
+
+async def test_the_official_client_reads_what_is_written_by_script_and_its_next_request_passes():
+    first = Answer([Thought("Hm."), Said("Let me count, 🍏 by 🍏."), Called("count", '{"tree": "apple"}'), Called("count")], used=Used(90, 64, 40, 8))
+    script = [first, Answer([Said("Seven.")], stop="length")]
+    async with fake_openai(answers=script) as fake, AsyncOpenAI(api_key=KEY, base_url=f"{fake.url}/v1", max_retries=0) as client:
+        asked: list[Any] = [USER]
+        async with client.chat.completions.stream(model="any", messages=asked, stream_options={"include_usage": True}) as stream:
+            answer = await stream.get_final_completion()
+        assert answer.choices[0].finish_reason == "tool_calls"
+        said = answer.choices[0].message
+        assert said.content == "Let me count, 🍏 by 🍏."
+        assert [call.function.arguments for call in said.tool_calls or ()] == ['{"tree": "apple"}', "{}"]
+        assert answer.usage is not None
+        assert answer.usage.prompt_tokens_details is not None
+        assert answer.usage.completion_tokens_details is not None
+        assert (answer.usage.prompt_tokens, answer.usage.prompt_tokens_details.cached_tokens) == (90, 64)
+        assert (answer.usage.completion_tokens, answer.usage.completion_tokens_details.reasoning_tokens) == (40, 8)
+        ids = [call.id for call in said.tool_calls or ()]
+        asked += [asks(*ids), *(result(id) for id in ids)]
+        chunks = [chunk async for chunk in await client.chat.completions.create(model="any", messages=asked, stream=True)]
+        assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Seven."
+        assert chunks[-1].choices[0].finish_reason == "length"
+        assert len(fake.served) == 2
