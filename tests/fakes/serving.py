@@ -7,7 +7,7 @@ import asyncio
 import json
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar
@@ -106,15 +106,15 @@ class FakeServer(ABC):
     def next_fault(self) -> Fault | None:
         return self.faults.pop(0) if self.faults else None
 
-    async def serve(self, send: Any, body: Any, headers: Mapping[str, str]) -> None:
-        """Answers a body that is in order: with the next stream, unless the next fault forbids it."""
+    async def serve(self, send: Any, body: Any, headers: Mapping[str, str], write: Callable[[], bytes] | None = None) -> None:
+        """Answers a body that is in order, unless the next fault forbids it: with what `write` gives, or with the next stream."""
         fault = self.next_fault()
         if fault is not None and fault.status is not None:
             self.failed.append(body)
             await self.fail(send, fault)
             return
         self.served.append(body)
-        await self.play(send, self.next_stream(), {"content-type": self.stream_type, **headers}, fault or Fault())
+        await self.play(send, write() if write else self.next_stream(), {"content-type": self.stream_type, **headers}, fault or Fault())
 
     async def play(self, send: Any, stream: bytes, headers: Mapping[str, str], fault: Fault) -> None:
         """A stream in pieces that do not heed the borders of events."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI, BadRequestError
 
-from tests.fakes.answers import Answer, Called, Said, Thought, Used
+from tests.fakes.answers import Answer, Text, Thinking, ToolCall, Usage
 from tests.fakes.openai_chat import KEY, fake_openai
 from tests.fakes.openai_chat_rules import breaches
 
@@ -88,8 +88,9 @@ async def test_the_official_client_gets_along_with_it():
 
 
 async def test_the_official_client_reads_what_is_written_by_script_and_its_next_request_passes():
-    first = Answer([Thought("Hm."), Said("Let me count, 🍏 by 🍏."), Called("count", '{"tree": "apple"}'), Called("count")], used=Used(90, 64, 40, 8))
-    script = [first, Answer([Said("Seven.")], stop="length")]
+    calls = (ToolCall("count", '{"tree": "apple"}'), ToolCall("count"))
+    first = Answer((Thinking("Hm."), Text("Let me count, 🍏 by 🍏."), *calls), usage=Usage(26, 40, 64, 0, 8))
+    script = [first, Answer((Text("Seven."),), stop="output_cap")]
     async with fake_openai(answers=script) as fake, AsyncOpenAI(api_key=KEY, base_url=f"{fake.url}/v1", max_retries=0) as client:
         asked: list[Any] = [USER]
         async with client.chat.completions.stream(model="any", messages=asked, stream_options={"include_usage": True}) as stream:
