@@ -86,7 +86,7 @@ class FakeOpenAIResponses(FakeServer):
         if not body.get("stream"):
             return json.dumps(response).encode()
         obfuscated = (body.get("stream_options") or {}).get("include_obfuscation") is not False
-        return framed(events(response, self.book.token, obfuscated))
+        return framed(events(response, self.book.token, self.book.renewed, obfuscated))
 
     async def play(self, send: Any, stream: bytes, headers: Mapping[str, str], fault: Fault) -> None:
         """An error event has the number after the last whole event's, so it is put in here, where that one is known."""

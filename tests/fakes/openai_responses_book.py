@@ -25,10 +25,11 @@ class Minted:
 
 
 class Book:
-    """One endpoint's memory. `minted` has reasoning items by their token and by their id."""
+    """One endpoint's memory. `minted` has reasoning items by their id, `tokens` the id of the item that a token is of."""
 
     def __init__(self) -> None:
         self.minted: dict[str, Minted] = {}
+        self.tokens: dict[str, str] = {}
         self.reasoning_of: dict[str, str] = {}
         self.kept: dict[tuple[str, str], dict[str, Any]] = {}
         self.conversations: dict[tuple[str, str], list[Any]] = {}
@@ -36,6 +37,14 @@ class Book:
     def token(self) -> str:
         """A fresh opaque token, of the look of the real ones."""
         return "gAAAAABq" + token_urlsafe(150)
+
+    def renewed(self, item: dict[str, Any]) -> dict[str, Any]:
+        """The item as it is told a second time: a reasoning item has another token then, which is as good."""
+        if kind_of(item) != "reasoning":
+            return item
+        token = self.token()
+        self.tokens[token] = item["id"]
+        return {**item, "encrypted_content": token}
 
     def record(self, response: dict[str, Any], organisation: str, asked: list[Any]) -> None:
         """Takes down a response that was sent, and keeps it if it was stored; `asked` are the items that it answers."""
@@ -45,7 +54,7 @@ class Book:
             if kind_of(item) == "reasoning":
                 reasoning = item["id"]
                 self.minted[item["id"]] = Minted(item, response["model"], organisation, following)
-                self.minted[item["encrypted_content"]] = self.minted[item["id"]]
+                self.tokens[item["encrypted_content"]] = item["id"]
             elif reasoning is not None:
                 self.reasoning_of[item["id"]] = reasoning
             if response["store"]:
@@ -88,9 +97,9 @@ class Book:
             if (organisation, str(id)) not in self.kept:
                 yield not_kept(str(id))
             return
-        minted = self.minted.get(token)
+        minted = self.minted.get(self.tokens.get(token, ""))
         reason = None
-        if minted is None or minted.item["encrypted_content"] != token:
+        if minted is None:
             reason = "Encrypted content could not be decrypted or parsed."
         elif minted.organisation != organisation:
             reason = "Encrypted content organization_id did not match the target organization."
@@ -106,13 +115,17 @@ class Book:
 
     def _following(self, item: dict[str, Any], rest: Sequence[Any]) -> Iterator[Breach]:
         """A reasoning item stands directly before the item that it led to, also where that one is sent without its id."""
-        minted = self.minted.get(item.get("encrypted_content") or "") or self.minted.get(item.get("id") or "")
+        minted = self.minted.get(self._id(item))
         if minted is None or minted.following is None:
             return
         led_to, found = minted.following, rest[0] if rest else {}
-        same = kind_of(found) == kind_of(led_to) and found.get("call_id") == led_to.get("call_id")
-        if not same or found.get("id", led_to["id"]) != led_to["id"]:
-            yield alone({"id": minted.item["id"]})
+        by = ("id",) if found.get("id") is not None else ("type", "call_id")
+        if any({"type": kind_of(found), **found}.get(key) != led_to.get(key) for key in by):
+            yield alone(minted.item)
+
+    def _id(self, item: dict[str, Any]) -> str:
+        """The id of a reasoning item, also of one that was sent without; empty where neither it nor its token is known."""
+        return item.get("id") or self.tokens.get(item.get("encrypted_content") or "", "")
 
     def _preceded(self, item: Any, before: Sequence[Any]) -> Iterator[Breach]:
         """An item with its id needs the reasoning that led to it; without its id it stands for itself."""
@@ -120,7 +133,6 @@ class Book:
         needed = self.reasoning_of.get(id) if isinstance(id, str) else None
         if needed is None:
             return
-        token = self.minted[needed].item["encrypted_content"]
-        if not any(kind_of(one) == "reasoning" and (one.get("id") == needed or one.get("encrypted_content") == token) for one in before):
+        if not any(kind_of(one) == "reasoning" and self._id(one) == needed for one in before):
             words = f"Item '{id}' of type '{kind_of(item)}' was provided without its required 'reasoning' item: '{needed}'."
             yield Breach(words, "input")

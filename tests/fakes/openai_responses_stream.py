@@ -1,6 +1,6 @@
 """An answer as the Responses endpoint sends it, event by event (wire-format notes 3.3): numbered, opened and closed, told again at the end.
 
-The reasoning item that is opened has another token than the one that is closed: only the latter is good.
+A reasoning item has one token as it is opened, which is not good yet, another as it is closed, and a third as it is told again.
 """
 
 import json
@@ -18,6 +18,8 @@ _ECHOED: dict[str, Any] = {
     "top_logprobs": 0, "top_p": 1.0, "truncation": "disabled", "user": None,
 }
 # fmt: on
+Renewed = Callable[[dict[str, Any]], dict[str, Any]]
+"""Gives an item that was told once as it is told again."""
 
 
 def whole(answer: Answer, body: dict[str, Any], number: int, token: Callable[[], str]) -> dict[str, Any]:
@@ -36,7 +38,7 @@ def whole(answer: Answer, body: dict[str, Any], number: int, token: Callable[[],
     return response
 
 
-def events(response: dict[str, Any], token: Callable[[], str], obfuscated: bool = True) -> Iterator[dict[str, Any]]:
+def events(response: dict[str, Any], token: Callable[[], str], renewed: Renewed, obfuscated: bool = True) -> Iterator[dict[str, Any]]:
     """The events that tell of a finished response, without their numbers."""
     begun = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
     yield {"type": "response.created", "response": begun}
@@ -47,7 +49,7 @@ def events(response: dict[str, Any], token: Callable[[], str], obfuscated: bool 
             padding = {"obfuscation": "x" * (index + 3)} if obfuscated and event["type"].endswith(".delta") else {}
             yield {**event, "item_id": item["id"], "output_index": index, **padding}
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
-    yield {"type": f"response.{response['status']}", "response": response}
+    yield {"type": f"response.{response['status']}", "response": {**response, "output": [*map(renewed, response["output"])]}}
 
 
 def failure(response: dict[str, Any], code: str, words: str, shape: str) -> Iterator[dict[str, Any]]:

@@ -34,13 +34,19 @@ async def ask(openai: Any, *items: Any, model: str = "any", **more: Any) -> Any:
     for event in told:
         EVENT.validate_json(event.to_json(exclude_unset=True), strict=True)
     assert told[-1].type in ("response.completed", "response.incomplete")
-    assert [event.item for event in told if event.type == "response.output_item.done"] == told[-1].response.output
-    for item in told[-1].response.output:
+    closed = [event.item for event in told if event.type == "response.output_item.done"]
+    assert [bare(item) for item in closed] == [bare(item) for item in told[-1].response.output]
+    for item in closed:
         deltas = [event.delta for event in told if event.type.endswith(".delta") and getattr(event, "item_id", None) == item.id]
         texts = {"message": "content", "reasoning": "summary"}
         whole = item.arguments if item.type == "function_call" else "".join(part.text for part in getattr(item, texts[item.type]))
         assert "".join(deltas) == whole
     return told[-1].response
+
+
+def bare(item: Any) -> dict[str, Any]:
+    """An item without its token, of which each telling has its own."""
+    return {key: value for key, value in item.to_dict().items() if key != "encrypted_content"}
 
 
 def items(response: Any) -> list[Any]:
@@ -75,13 +81,16 @@ async def test_how_an_answer_ends():
             assert (response.status, response.incomplete_details.reason, response.output[0].status) == ("incomplete", reason, "incomplete")
 
 
-async def test_the_token_of_an_opened_item_is_not_yet_good():
-    async with fake_openai_responses(answers=[ASKS]) as fake, client(fake) as openai:
-        stream = await openai.responses.create(model="any", input=[USER], stream=True, store=False)
-        opened = [event.item async for event in stream if event.type == "response.output_item.added"]
-        closed = fake.book.minted[opened[0].id].item
-        assert fake.book.minted.get(opened[0].encrypted_content) is None
-        assert fake.book.minted[closed["encrypted_content"]].item is closed
+async def test_an_item_has_another_token_each_time_it_is_told_and_the_first_is_not_good():
+    async with fake_openai_responses(answers=[DONE]) as fake, client(fake) as openai:
+        told = [event async for event in await openai.responses.create(model="any", input=[USER], stream=True, store=False)]
+        opened, closed = (next(event.item for event in told if event.type == f"response.output_item.{word}") for word in ("added", "done"))
+        again, said = told[-1].response.output
+        assert len({opened.encrypted_content, closed.encrypted_content, again.encrypted_content}) == 3
+        for good in (closed, again):
+            await ask(openai, USER, good.to_dict(), said.to_dict(), USER)
+        with pytest.raises(BadRequestError, match="could not be decrypted"):
+            await ask(openai, USER, opened.to_dict(), said.to_dict(), USER)
 
 
 async def test_reasoning_goes_back_only_as_it_came_and_where_it_came_from():
@@ -104,8 +113,8 @@ async def test_reasoning_goes_back_only_as_it_came_and_where_it_came_from():
         await refused("without its required following item", USER, reasoning, {**said, "id": "msg_2"}, *calls, *results(first))
         await refused("without its required 'reasoning' item", USER, *rest)
         await refused("'function_call' was provided without", USER, unnamed, *calls, *results(first))
-        bare = [{key: value for key, value in item.items() if key != "id"} for item in (reasoning, said, *calls)]
-        for given in ([reasoning, *rest], [*bare, *results(first)], [*bare[1:], *results(first)], [reasoning, unnamed, *calls, *results(first)]):
+        none = [{key: value for key, value in item.items() if key != "id"} for item in (reasoning, said, *calls)]
+        for given in ([reasoning, *rest], [*none, *results(first)], [*none[1:], *results(first)], [reasoning, unnamed, *calls, *results(first)]):
             await ask(openai, USER, *given)
         assert {found[0].code for _, found in fake.refused[:6]} == {"invalid_encrypted_content"}
 
@@ -116,8 +125,7 @@ async def test_what_is_stored_can_be_named():
         named = [{"type": "item_reference", "id": item.id} for item in first.output]
         await ask(openai, USER, *named, *results(first))
         await ask(openai, *results(first), previous_response_id=first.id)
-        bare = {key: value for key, value in items(first)[0].items() if key != "encrypted_content"}
-        await ask(openai, USER, bare, *items(first)[1:], *results(first), store=True)
+        await ask(openai, USER, bare(first.output[0]), *items(first)[1:], *results(first), store=True)
         with pytest.raises(BadRequestError, match="No tool output found"):
             await ask(openai, USER, previous_response_id=first.id)
         for given in ({"previous_response_id": first.id}, {"previous_response_id": "resp_2"}):
@@ -147,6 +155,7 @@ async def test_keys_and_places():
         assert (bare.status_code, bare.json()["error"]["type"]) == (401, "invalid_request_error")
         assert (await http.post(f"{fake.url}/v1/chat/completions", headers={"authorization": f"Bearer {KEY}"})).status_code == 404
         assert (fake.served, fake.refused) == ([], [])
+        assert fake.upstream().base_url == f"{fake.url}/v1"
 
 
 async def test_it_fails_on_demand():
