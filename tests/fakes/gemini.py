@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qs
 
 from tests.fakes.answers import Answer, Redacted, Thinking
@@ -18,6 +18,7 @@ from tests.fakes.gemini_models import since, thinks, version
 from tests.fakes.gemini_proto import Breach
 from tests.fakes.gemini_rules import breaches, canonical
 from tests.fakes.gemini_stream import Sign, chunks, event, framed, whole
+from tests.fakes.server_sent import documents
 from tests.fakes.serving import FakeServer, Fault, Request, reply, serving
 
 KEY = "AIza-made-up-for-the-fake-0123456789"
@@ -33,6 +34,7 @@ _STATUSES = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
+Form = Literal["whole", "events", "array"]
 _TYPES = "type.googleapis.com/google.rpc."
 
 
@@ -43,21 +45,6 @@ class QuotaFault(Fault):
     status: int | None = 429
     retry_delay: str | None = "14s"
     quota_id: str = "GenerateRequestsPerMinutePerProjectPerModel"
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """One request that came to the right place: what it is about, and its body in canonical form."""
-
-    model: str
-    method: str
-    key: str
-    document: dict[str, Any]
-    events: bool
-
-    @property
-    def thoughts(self) -> bool:
-        return bool(self.document.get("generationConfig", {}).get("thinkingConfig", {}).get("includeThoughts"))
 
 
 class FakeGemini(FakeServer):
@@ -98,12 +85,7 @@ class FakeGemini(FakeServer):
     async def complete(self, request: Request, send: Any, model: str, method: str, key: str, events: bool) -> None:
         """Judges the body of a request that came to the right place with a right key. `events`: it asks for server-sent events."""
         body, counting = request.document(), method == "countTokens"
-        found = breaches(body, model, counting)
-        asked = _Asked(model, method, key, canonical(body, model, counting)[0], events)
-        if not found:
-            found = list(self.book.breaches(asked.document["contents"], model, key))
-            if "continuationToken" in asked.document:
-                found.append(Breach("The continuation token is not valid."))
+        found = self.judge(body, model, key, counting)
         if not request.headers.get("content-type", "").startswith("application/json"):
             found.append(Breach("Unsupported content type."))
         if method == "generateContent" and not self.answers:
@@ -116,27 +98,42 @@ class FakeGemini(FakeServer):
             count = tokens(body)
             await reply(send, 200, {"totalTokens": count, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": count}]})
         else:
-            whole_type = {} if events and method != "generateContent" else {"content-type": "application/json; charset=UTF-8"}
-            await self.serve(send, body, whole_type, lambda: self._written(asked))
+            form: Form = "whole" if method == "generateContent" else "events" if events else "array"
+            whole_type = {} if form == "events" else {"content-type": "application/json; charset=UTF-8"}
+            await self.serve(send, body, whole_type, lambda: self.written(body, model, key, form))
 
-    def _written(self, asked: _Asked) -> bytes:
+    def judge(self, body: Any, model: str, key: str = KEY, counting: bool = False) -> list[Breach]:
+        """What is wrong with a body, by the rules and by the signatures that were given out."""
+        found = breaches(body, model, counting)
+        asked = canonical(body, model, counting)[0]
+        if not found:
+            found = list(self.book.breaches(asked["contents"], model, key))
+            if "continuationToken" in asked:
+                found.append(Breach("The continuation token is not valid."))
+        return found
+
+    def written(self, body: Any, model: str, key: str = KEY, form: Form = "events") -> bytes:
         """The answer to a body that was put among `served`, which the book remembers."""
-        self.models.append(asked.model)
+        self.models.append(model)
         if not self.answers:
-            return self.next_stream()
+            stream = self.next_stream()
+            self.book.remember(documents(stream), model, key)
+            return stream
         number = len(self.served)
         answer = self.answers[min(number, len(self.answers)) - 1]
-        sign = self._sign(asked, answer)
-        if asked.method == "generateContent":
-            return json.dumps(whole(answer, asked.model, number, sign, asked.thoughts)).encode()
-        return framed(chunks(answer, asked.model, number, sign, asked.thoughts, self.late_signatures), asked.events)
+        sign = self._sign(model, key, answer)
+        config = canonical(body, model)[0].get("generationConfig", {})
+        thoughts = config.get("thinkingConfig", {}).get("includeThoughts", False)
+        if form == "whole":
+            return json.dumps(whole(answer, model, number, sign, thoughts)).encode()
+        return framed(chunks(answer, model, number, sign, thoughts, self.late_signatures), form == "events")
 
-    def _sign(self, asked: _Asked, answer: Answer) -> Sign | None:
+    def _sign(self, model: str, key: str, answer: Answer) -> Sign | None:
         """From 3 on each answer is signed, before that one that was thought about, and before 2.5 none."""
         thought = any(isinstance(part, Thinking | Redacted) for part in answer.parts)
-        if not thinks(asked.model) or not (thought or since(asked.model, 3) or version(asked.model) is None):
+        if not thinks(model) or not (thought or since(model, 3) or version(model) is None):
             return None
-        return lambda part: self.book.sign(part, asked.model, asked.key)
+        return lambda part: self.book.sign(part, model, key)
 
     def border(self, stream: bytes, at: int) -> int:
         return stream.rfind(b"\r\n\r\n", 0, at) + 4 if b"\r\n\r\n" in stream[:at] else 0

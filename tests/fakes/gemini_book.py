@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from secrets import token_bytes
 from typing import Any
 
-from tests.fakes.gemini_proto import Breach
+from tests.fakes.gemini_proto import Breach, read
 from tests.fakes.gemini_turns import STAND_INS
 
 
@@ -41,6 +41,14 @@ class Book:
         signature = b"\x12\xfd\x01\n" + token_bytes(90)
         self.minted[signature] = Minted(model, key, content_of(part))
         return signature
+
+    def remember(self, told: list[Any], model: str, key: str) -> None:
+        """Takes down an answer that was recorded: each signature that it tells is good."""
+        for response in told:
+            for candidate in response.get("candidates") or () if isinstance(response, dict) else ():
+                for part in read(candidate.get("content") or {}, "Content")[0].get("parts", ()):
+                    if "thoughtSignature" in part:
+                        self.minted[part["thoughtSignature"]] = Minted(model, key, content_of(part))
 
     def breaches(self, contents: list[dict[str, Any]], model: str, key: str) -> Iterator[Breach]:
         """What is wrong with the signatures of a conversation in canonical form, in the light of what was answered before."""

@@ -48,9 +48,9 @@ class FakeOpenAI(FakeServer):
             self.refused.append((body, found))
             await _error(send, 400, found[0])
         else:
-            await self.serve(send, body, {"x-request-id": f"req_fake_{len(self.served) + 1}"}, lambda: self._written(body))
+            await self.serve(send, body, {"x-request-id": f"req_fake_{len(self.served) + 1}"}, lambda: self.written(body))
 
-    def _written(self, body: Any) -> bytes:
+    def written(self, body: Any) -> bytes:
         """The answer to a body that was put among `served`."""
         if not self.answers:
             return self.next_stream()

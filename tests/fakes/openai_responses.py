@@ -15,6 +15,7 @@ from tests.fakes.openai_chat_rules import Breach
 from tests.fakes.openai_responses_book import Book
 from tests.fakes.openai_responses_rules import breaches
 from tests.fakes.openai_responses_stream import events, failure, framed, whole
+from tests.fakes.server_sent import documents
 from tests.fakes.serving import FakeServer, Fault, Request, reply, serving
 
 KEY = "sk-made-up-for-the-responses-fake-0123456789"
@@ -61,7 +62,7 @@ class FakeOpenAIResponses(FakeServer):
     async def complete(self, request: Request, send: Any, organisation: str, counting: bool) -> None:
         """Judges the body of a request that came to the right place with a right key."""
         body = request.document()
-        found = breaches(body, counting) or list(self.book.breaches(body, organisation))
+        found = self.judge(body, organisation, counting)
         if not request.headers.get("content-type", "").startswith("application/json"):
             found.append(Breach("Unsupported content type.", None))
         if not counting and not self.answers and isinstance(body, dict) and body.get("stream") is not True:
@@ -74,12 +75,18 @@ class FakeOpenAIResponses(FakeServer):
             await reply(send, 200, {"object": "response.input_tokens", "input_tokens": tokens(body)})
         else:
             kind = {} if body.get("stream") else {"content-type": "application/json"}
-            await self.serve(send, body, {"x-request-id": f"req_fake_{len(self.served) + 1}", **kind}, lambda: self._written(body, organisation))
+            await self.serve(send, body, {"x-request-id": f"req_fake_{len(self.served) + 1}", **kind}, lambda: self.written(body, organisation))
 
-    def _written(self, body: Any, organisation: str) -> bytes:
+    def judge(self, body: Any, organisation: str = ORGANISATIONS[KEY], counting: bool = False) -> list[Breach]:
+        """What is wrong with a body, by the rules and by what was answered before."""
+        return breaches(body, counting) or list(self.book.breaches(body, organisation))
+
+    def written(self, body: Any, organisation: str = ORGANISATIONS[KEY]) -> bytes:
         """The answer to a body that was put among `served`, which the book remembers."""
         if not self.answers:
-            return self.next_stream()
+            stream = self.next_stream()
+            self.book.remember(documents(stream), body, organisation)
+            return stream
         answer = self.answers[min(len(self.served), len(self.answers)) - 1]
         response = whole(answer, body, len(self.served), self.book.token)
         self.book.record(response, organisation, self.book.items(body, organisation))

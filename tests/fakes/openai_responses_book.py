@@ -42,25 +42,40 @@ class Book:
         """The item as it is told a second time: a reasoning item has another token then, which is as good."""
         if kind_of(item) != "reasoning":
             return item
-        token = self.token()
-        self.tokens[token] = item["id"]
-        return {**item, "encrypted_content": token}
+        again = {**item, "encrypted_content": self.token()}
+        self._good(again)
+        return again
 
     def record(self, response: dict[str, Any], organisation: str, asked: list[Any]) -> None:
         """Takes down a response that was sent, and keeps it if it was stored; `asked` are the items that it answers."""
         output = response["output"]
         reasoning = None
-        for item, following in zip(output, [*output[1:], None], strict=True):
+        for item, following in zip(output, [*output[1:], None], strict=False):
             if kind_of(item) == "reasoning":
                 reasoning = item["id"]
                 self.minted[item["id"]] = Minted(item, response["model"], organisation, following)
-                self.tokens[item["encrypted_content"]] = item["id"]
+                self._good(item)
             elif reasoning is not None:
                 self.reasoning_of[item["id"]] = reasoning
             if response["store"]:
                 self.kept[organisation, item["id"]] = item
         if response["store"]:
             self.conversations[organisation, response["id"]] = [*asked, *output]
+
+    def remember(self, told: list[Any], body: dict[str, Any], organisation: str) -> None:
+        """Takes down an answer that was recorded, from its events or from its one response object. Each token that it tells is good."""
+        responses = [each.get("response", each) for each in told if isinstance(each, dict) and "output" in each.get("response", each)]
+        closed = [event["item"] for event in told if isinstance(event, dict) and event.get("type") == "response.output_item.done"]
+        last: dict[str, Any] = responses[-1] if responses else {"id": "", "output": []}
+        stored = body.get("store") is not False
+        response = {"id": last["id"], "model": body["model"], "store": stored, "output": closed or last["output"]}
+        self.record(response, organisation, self.items(body, organisation))
+        for item in last["output"]:
+            self._good(item)
+
+    def _good(self, item: dict[str, Any]) -> None:
+        if kind_of(item) == "reasoning" and item.get("encrypted_content"):
+            self.tokens[item["encrypted_content"]] = item["id"]
 
     def items(self, body: dict[str, Any], organisation: str) -> list[Any]:
         """The whole conversation of a body: what it continues, and its items with each reference replaced by what is kept."""

@@ -15,6 +15,7 @@ from google.genai.models import AsyncModels
 from tests.fakes.answers import Answer, Redacted, Text, Thinking, ToolCall, Usage
 from tests.fakes.gemini import KEY, OTHER_KEY, FakeGemini, QuotaFault, fake_gemini, tokens
 from tests.fakes.gemini_proto import read
+from tests.fakes.gemini_stream import event
 from tests.fakes.serving import Fault
 
 MODEL = "gemini-3-flash-preview"
@@ -145,12 +146,18 @@ async def test_how_an_answer_ends():
             assert (last.candidates or [])[0].finish_reason == reason
 
 
-async def test_a_recorded_stream_is_played_to_the_byte():
-    stream = b'data: {"candidates": []}\r\n\r\n' * 60
+async def test_a_recorded_stream_is_played_to_the_byte_and_its_signatures_are_good():
+    part = {"functionCall": {"name": "count", "args": {}}, "thoughtSignature": "AAECAw=="}
+    stream = event({"candidates": [{"content": {"role": "model", "parts": [part]}, "index": 0}]}) * 9
     async with fake_gemini([stream]) as fake, httpx.AsyncClient(headers={"x-goog-api-key": KEY}) as http:
         url, body = f"{fake.url}/v1beta/models/m", {"contents": [{"parts": [{"text": "x"}]}]}
         assert (await http.post(f"{url}:streamGenerateContent?alt=sse", json=body)).content == stream
         assert (await http.post(f"{url}:generateContent", json=body)).status_code == 400
+        given = {"functionResponse": {"name": "count", "response": {}}}
+        for signature, found in (("AAECAw", 0), ("AAECBA", 1)):
+            parts = [{"text": "x"}], [{**part, "thoughtSignature": signature}], [given]
+            contents = [{"role": role, "parts": said} for role, said in zip(("user", "model", "user"), parts, strict=True)]
+            assert len(fake.judge({"contents": contents}, "m")) == found
 
 
 async def test_without_events_a_stream_is_an_array():

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from tests.fakes.answers import Answer, Redacted, Text, Thinking, ToolCall, Usage
 from tests.fakes.openai_responses import KEY, OTHER_KEY, FakeOpenAIResponses, fake_openai_responses, tokens
+from tests.fakes.openai_responses_stream import framed
 from tests.fakes.serving import Fault
 
 EVENT: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
@@ -126,6 +127,8 @@ async def test_what_is_stored_can_be_named():
         await ask(openai, USER, *named, *results(first))
         await ask(openai, *results(first), previous_response_id=first.id)
         await ask(openai, USER, bare(first.output[0]), *items(first)[1:], *results(first), store=True)
+        with pytest.raises(BadRequestError, match="Items are not persisted"):
+            await ask(other, USER, bare(first.output[0]), *items(first)[1:], *results(first), store=True)
         with pytest.raises(BadRequestError, match="No tool output found"):
             await ask(openai, USER, previous_response_id=first.id)
         for given in ({"previous_response_id": first.id}, {"previous_response_id": "resp_2"}):
@@ -138,7 +141,21 @@ async def test_what_is_stored_can_be_named():
             await ask(openai, USER, {"type": "item_reference", "id": second.output[1].id})
 
 
-async def test_a_recorded_stream_is_played_to_the_byte():
+async def test_a_recorded_stream_is_played_to_the_byte_and_its_tokens_are_good():
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"}
+    said = {"type": "message", "role": "assistant", "id": "msg_1", "content": [{"type": "output_text", "text": "Seven.\u2028"}]}
+    closed = [{"type": "response.output_item.done", "item": item} for item in (reasoning, said)]
+    again = {"id": "resp_1", "output": [{**reasoning, "encrypted_content": "gBBBB"}, said]}
+    stream = framed(iter([*closed, {"type": "response.completed", "response": again}]))
+    async with fake_openai_responses([stream]) as fake, httpx.AsyncClient(headers={"authorization": f"Bearer {KEY}"}) as http:
+        asked = {"model": "m", "input": [USER], "stream": True, "store": False}
+        assert (await http.post(f"{fake.url}/v1/responses", json=asked)).content == stream
+        for token, found in (("gAAAA", 0), ("gBBBB", 0), ("gCCCC", 1)):
+            assert len(fake.judge({**asked, "input": [USER, {**reasoning, "encrypted_content": token}, said]})) == found
+        assert len(fake.judge({**asked, "input": [USER, said]})) == 1
+
+
+async def test_a_recorded_stream_is_for_requests_that_stream():
     stream = b'event: response.created\ndata: {"type":"response.created"}\n\n' * 40
     async with fake_openai_responses([stream]) as fake, httpx.AsyncClient(headers={"authorization": f"Bearer {KEY}"}) as http:
         url = f"{fake.url}/v1/responses"
