@@ -46,6 +46,7 @@ TOOLS = {
 }
 SETTINGS = {
     "unknown argument": Twins(body(messages=[]), 'Unknown name "messages": Cannot find field', body(labels={"a": "b"})),
+    "labels that are none": Twins(body(labels="a"), "(Map)", body(labels={})),
     "unknown key": Twins(body({**user(), "seq": 4}), "Unknown name \"seq\" at 'contents[0]'", body(user())),
     "unknown setting": Twins(config(max_tokens=4), "at 'generation_config'", config(max_output_tokens="4", stopSequences="x")),
     "one field in two spellings": Twins(config(topP=1, top_p=1), "set twice", config(top_p=1)),

@@ -31,6 +31,7 @@ SERVED = [
     body(USER),
     body({"role": "developer", "content": "Be brief."}, USER, USER, asks("a", "b"), result("b"), result("a"), {"role": "assistant", "content": "7"}),
     body(USER, asks("a"), result("a"), tools=[TOOL], tool_choice="auto", stream_options={"include_usage": True}),
+    body(USER, tools=[{"type": "function", "function": {**TOOL["function"], "entrypoint": None}}]),  # ignored, not refused (12.4)
     body({"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "image_url", "image_url": {"url": "data:,"}}]}),
     body(
         USER,

@@ -8,9 +8,11 @@ from typing import Any
 
 from tests.fakes.gemini import KEY as GEMINI_KEY
 from tests.fakes.gemini import FakeGemini
+from tests.fakes.openai_chat_rules import breaches
 from tests.fakes.openai_responses import FakeOpenAIResponses
 from tests.fakes.server_sent import documents
 
+CHAT = re.compile(r"https://api\.openai\.com/v1/chat/completions")
 RESPONSES = re.compile(r"https://api\.openai\.com/v1/responses")
 GEMINI = re.compile(r"https://[a-z]+\.googleapis\.com/.*/models/([^:]+):(?:streamG|g)enerateContent.*")
 
@@ -28,6 +30,12 @@ def told(answer: Any) -> list[Any]:
     if isinstance(answer, str):
         return documents(answer.encode())
     return answer if isinstance(answer, list) else [answer]
+
+
+def test_what_openai_accepted_on_chat_is_accepted(shared: Path):
+    bodies = [exchange["request"] for chain in exchanges(shared, CHAT) for exchange in chain]
+    assert [breaches(body) for body in bodies] == [[]] * len(bodies)
+    assert len(bodies) > 12
 
 
 def test_what_openai_accepted_is_accepted_and_so_is_what_went_on_from_it(shared: Path):
