@@ -36,16 +36,21 @@ class Saying:
 
 @dataclass(slots=True)
 class Output:
-    """One item. `kind` is its type, `after` the id of the reasoning that came before it; `saying` is None for a message, which has `texts`."""
+    """One item. `kind` is its type, `led_by` the reasoning that came before it; `saying` is None for a message, which has `texts`."""
 
     kind: str
-    after: str | None
+    led_by: "Output | None"
     saying: Saying | None
     texts: dict[int, Saying] = field(default_factory=dict)
     id: str | None = None
     call_id: str = ""
     started: bool = False
     whole: bool = False
+
+    @property
+    def after(self) -> str | None:
+        """The id of the reasoning that led to it, as far as it is known."""
+        return None if self.led_by is None else self.led_by.id
 
 
 class Outputs:
@@ -60,7 +65,7 @@ class Outputs:
         self._last: Output | None = None
         self._parts = 0
         self._calls = 0
-        self._reasoning: str | None = None
+        self._reasoning: Output | None = None
         self._at: tuple[Any, Any] | None = None
         self._saying: Saying | None = None
         self.all: list[Output] = []
@@ -123,6 +128,7 @@ class Outputs:
         output = self._known(event, item) or self._open(event, kind, item)
         if output.kind != kind or (output.whole and kind != "function_call"):
             return
+        output.id = word(item, "id") or output.id
         if output.saying is None:
             self._message_done(output, item, found)
             output.whole = True
@@ -189,7 +195,7 @@ class Outputs:
         if output.id is not None:
             self._by_id[output.id] = output
         if kind == "reasoning":
-            self._reasoning = output.id
+            self._reasoning = output
         return output
 
     def _text(self, output: Output, index: Any) -> Saying:
