@@ -256,7 +256,26 @@ json_values = st.recursive(
     lambda v: (
         st.lists(v, max_size=3)
         | st.dictionaries(
-            st.sampled_from("role content type tools id call_id text name output phase summary detail format mode image_url".split()), v
+            st.sampled_from(
+                [
+                    "role",
+                    "content",
+                    "type",
+                    "tools",
+                    "id",
+                    "call_id",
+                    "text",
+                    "name",
+                    "output",
+                    "phase",
+                    "summary",
+                    "detail",
+                    "format",
+                    "mode",
+                    "image_url",
+                ]
+            ),
+            v,
         )
     ),
     max_leaves=8,
