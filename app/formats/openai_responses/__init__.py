@@ -6,7 +6,7 @@ Pure: bytes in, bytes out; no clock, no chance, nothing sent and nothing read.
 from app.formats.openai_responses.counting import COUNTING
 from app.formats.openai_responses.errors import read_error, write_error
 from app.formats.openai_responses.read_stream import ResponsesStreamReader
-from app.formats.openai_responses.rules import DIALECT, path, rules_for
+from app.formats.openai_responses.rules import DIALECT, PROMPT_ORDER, path, rules_for
 from app.formats.openai_responses.validate import validate
 from app.formats.openai_responses.write_request import write_request
 from app.formats.openai_responses.write_stream import ResponsesStreamWriter
@@ -23,4 +23,5 @@ FORMAT = Format(
     write_error,
     validate,
     counting=COUNTING,
+    prompt_order=PROMPT_ORDER,
 )

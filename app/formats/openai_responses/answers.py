@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.context.draft import NeutralMessage
-from app.entries.parts import Media, Opaque, Part, Reasoning, Text, ToolCall
+from app.entries.parts import Opaque, Part, Reasoning, Text, ToolCall
 from app.formats.openai_responses.blocks import TEXT_KEYS, exact, read_block
-from app.formats.openai_responses.media import stand_in
-from app.formats.openai_responses.rules import EMPTY_ARGUMENTS, ID_MAY_GO, RESULT_OF
+from app.formats.openai_responses.rules import ID_MAY_GO, RESULT_OF
 from app.formats.protocols import WireLoss
 from app.formats.reading import mapping, word
 from app.formats.writing import Writing
@@ -81,8 +80,8 @@ class _Answer:
             self._thought(index, part)
         elif isinstance(part, Opaque):
             self._opaque(index, part)
-        else:
-            self._media(index, part)
+        else:  # none is left in an answer: the pass names them
+            self._lose(part.kind, "not_in_format", index)
 
     def end(self) -> None:
         """Reasoning that nothing follows is left out: the server would refuse it."""
@@ -136,10 +135,7 @@ class _Answer:
 
     def _call(self, index: int, call: ToolCall) -> dict[str, Any]:
         writing = self.answers.writing
-        arguments, name = call.arguments, call.name
-        if not arguments or arguments.isspace():
-            arguments = EMPTY_ARGUMENTS
-            self._lose("arguments", "empty_arguments", index)
+        name = call.name
         if not self.answers.named(name):  # from an import, or made up by a model
             name = _UNNAMEABLE.sub("_", name)[:64] or "unnamed"
             self._lose("tool_name", "not_taken", index)
@@ -151,7 +147,7 @@ class _Answer:
             else:
                 item = writing.value(self._identified(beside.item, beside.after), self.source, index)
         call_id = writing.text(call.tool_call_id, self.source, index)
-        return item | {"call_id": call_id, "name": name, "arguments": writing.text(arguments, self.source, index)}
+        return item | {"call_id": call_id, "name": name, "arguments": writing.text(call.arguments, self.source, index)}
 
     def _thought(self, index: int, part: Reasoning) -> None:
         if part.opaque is not None:
@@ -209,11 +205,6 @@ class _Answer:
         elif id := word(item, "id"):
             self.answers.ids.add(id)
         self._place(index, self.answers.writing.value(item, self.source, index))
-
-    def _media(self, index: int, part: Media) -> None:
-        self._lose(part.kind, "not_in_answers", index)
-        text = self.answers.writing.text(stand_in(part), self.source, index)
-        self._place(index, {"role": "assistant", "content": text}, "/content")
 
 
 def _unpaired(messages: Sequence[NeutralMessage]) -> frozenset[tuple[int, int]]:

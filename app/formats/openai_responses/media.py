@@ -1,9 +1,10 @@
-"""Images and files as content parts of a Responses request, and the text that stands in for what cannot be sent."""
+"""Images and files as content parts of a Responses request."""
 
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
+from app.context.passes.fitting import stand_in
 from app.entries.parts import Blob, Media
 
 
@@ -24,16 +25,6 @@ def media_part(media: Media, blobs: Mapping[str, bytes]) -> tuple[dict[str, Any]
     if url is not None and not url.startswith("data:"):
         return {"type": "input_file", "file_url": url}, None
     return {"type": "input_file", "filename": media.filename or "file", "file_data": url}, None
-
-
-def stand_in(media: Media) -> str:
-    """What the model is told of a picture or a file that it does not get: kind, name, media type and size."""
-    facts = [media.filename] if media.filename else []
-    if media.blob is not None:
-        facts += [media.blob.media_type, f"{media.blob.byte_length} bytes"]
-    elif media.url is not None and not media.url.startswith("data:"):
-        facts.append(media.url)
-    return f"[{media.kind} not shown{': ' if facts else ''}{', '.join(facts)}]"
 
 
 def _data_url(blob: Blob, blobs: Mapping[str, bytes]) -> str:

@@ -68,14 +68,14 @@ IMAGE_URL_CHARS_MAX = 20_971_520
 FILE_DATA_CHARS_MAX = 73_400_320
 COMPACT_THRESHOLD_MIN = 1_000
 
+PROMPT_ORDER = ("tools", "instructions", "input")
+"""The keys of which the prompt is built, the first that differs ending what a cache can reuse."""
+
 ENCRYPTED_REASONING = "reasoning.encrypted_content"
 """The word of `include` that asks for reasoning items that can be sent back without the server having stored them."""
 
 ERROR_MARK = "[error] "
 """What a failed tool result begins with: the format has no flag for it."""
-
-EMPTY_ARGUMENTS = "{}"
-"""What a call without argument text is sent with."""
 
 PROTECTED_KEYS = frozenset(
     {"model", "instructions", "input", "tools", "stream", "store", "previous_response_id", "conversation", "background", "prompt"}

@@ -1,7 +1,7 @@
 """A neutral request to the bytes of a Responses request, and the pointers of everything in it.
 
 Each call is whole in itself: nothing is stored, nothing is referred to, and reasoning is asked for in the encrypted form that goes back
-with the next one (wire-format notes 3.1). Reorders nothing; what the format cannot say becomes a stand-in text or is left out, with a loss.
+with the next one (wire-format notes 3.1). Reorders nothing; what the format cannot say is left out, with a loss.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -96,6 +96,8 @@ class _Writer(Writing):
                 document["temperature"] = params["temperature"]
             else:
                 self.losses.append(WireLoss("params.temperature", "not_taken"))
+        if self.request.cache_key is not None:
+            document["prompt_cache_key"] = self.request.cache_key
         if rules.provider_blocks and rules.thinking:
             document["include"] = [ENCRYPTED_REASONING]
         document["store"] = False

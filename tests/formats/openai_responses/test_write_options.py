@@ -112,6 +112,14 @@ def test_efforts_are_of_the_models_words_and_sampling_goes_where_it_is_taken(mod
     assert not validate(body)
 
 
+@pytest.mark.req("X-33")
+def test_the_key_for_prompt_caching_is_the_sessions_and_changes_nothing_else():
+    body, found = written(message("user", "a"), cache_key="ses_1")
+    assert body.pop("prompt_cache_key") == "ses_1"
+    assert body == written(message("user", "a"))[0]
+    assert not found.losses
+
+
 def test_a_cap_below_the_least_one_is_raised():
     body, found = written(message("user", "a"), target=target(max_output_tokens=5))
     assert body["max_output_tokens"] == 16
