@@ -11,7 +11,7 @@ from typing import Any
 from app.context.draft import NeutralMessage
 from app.entries.parts import Opaque, Part, Reasoning, Text, ToolCall
 from app.formats.openai_responses.blocks import TEXT_KEYS, exact, read_block
-from app.formats.openai_responses.rules import ID_MAY_GO, RESULT_OF
+from app.formats.openai_responses.rules import GIVEN_TYPES, ID_MAY_GO, RESULT_OF
 from app.formats.protocols import WireLoss
 from app.formats.reading import mapping, word
 from app.formats.writing import Writing
@@ -84,9 +84,12 @@ class _Answer:
             self._lose(part.kind, "not_in_format", index)
 
     def end(self) -> None:
-        """Reasoning that nothing follows is left out: the server would refuse it."""
-        for index, _ in self.held:
+        """Reasoning that no item of the model follows is left out: the server would refuse it."""
+        for index, item in self.held:
             self._lose("reasoning", "no_item_follows", index)
+            self.led.discard(word(item, "id") or "")
+            self.broken = True
+        self.held.clear()
 
     def _lose(self, what: str, why: str, index: int) -> None:
         self.answers.writing.losses.append(WireLoss(what, why, self.source, index))
@@ -196,10 +199,10 @@ class _Answer:
         if why is not None:
             self._lose("opaque", why, index)
             self.end()
-            self.led.clear()
-            self.held.clear()
             self.broken = True
             return
+        if kind in GIVEN_TYPES:
+            self.end()
         if kind in ID_MAY_GO:
             item = self._identified(item)
         elif id := word(item, "id"):

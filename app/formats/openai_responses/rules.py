@@ -94,6 +94,19 @@ RESULT_OF: Mapping[str, str] = MappingProxyType(
 )
 """Items that need a result of the same `call_id`, and the type of it."""
 
+GIVEN_TYPES = frozenset(
+    {
+        *RESULT_OF.values(),
+        "additional_tools",
+        "compaction_trigger",
+        "configuration_update",
+        "local_shell_call_output",
+        "mcp_approval_response",
+        "tool_search_output",
+    }
+)
+"""Items that no model makes, so that no reasoning leads to them."""
+
 ID_MAY_GO = frozenset({"message", *RESULT_OF, "custom_tool_call", "web_search_call", "tool_search_call"}) - {"computer_call"}
 """Items that are taken without their `id` (12.2, and the SDK's types)."""
 

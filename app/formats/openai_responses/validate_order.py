@@ -3,20 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.formats.openai_responses.rules import RESULT_OF
+from app.formats.openai_responses.rules import GIVEN_TYPES, RESULT_OF
 from app.formats.protocols import Violation
 from app.models.wire_rules import WireRules
 
 _RESULTS = frozenset(RESULT_OF.values())
-_GIVEN = _RESULTS | {
-    "additional_tools",
-    "compaction_trigger",
-    "configuration_update",
-    "local_shell_call_output",
-    "mcp_approval_response",
-    "tool_search_output",
-}
-"""Types of items that no model makes, so that no reasoning led to them."""
 _OTHERS_IDS = frozenset({"local_shell_call_output"})
 """Types of which `id` is another item's."""
 
@@ -34,7 +25,7 @@ def check_order(items: Sequence[Any], body: Mapping[str, Any], rules: WireRules,
             continue
         kind = item.get("type") if isinstance(item.get("type"), str) else None
         if thinking is not None and kind != "reasoning":
-            if item.get("role", "assistant") != "assistant" or kind in _GIVEN:
+            if item.get("role", "assistant") != "assistant" or kind in GIVEN_TYPES:
                 _alone(thinking, found)
             thinking = None
         id = item.get("id")

@@ -167,6 +167,13 @@ def test_a_call_that_is_not_modelled_goes_back_with_its_result_or_not_at_all():
     found, losses = sent(message("user", "a"), answer(reasoning(), CUSTOM), message("assistant", Opaque("f", "p", json.dumps(OUTPUT)), "said"))
     assert [item.get("type") for item in found[1:]] == ["reasoning", "custom_tool_call", "custom_tool_call_output", None]
     assert not losses
+    found, losses = sent(message("user", "a"), answer(CUSTOM, reasoning(), OUTPUT, said("x")))
+    assert [(item["type"], "id" in item) for item in found[1:]] == [
+        ("custom_tool_call", True),
+        ("custom_tool_call_output", False),
+        ("message", False),
+    ]
+    assert losses == [("reasoning", "no_item_follows", 1)]
     found, losses = sent(message("user", "a"), answer(reasoning(), CUSTOM, said("x")))
     assert [(item.get("type"), "id" in item) for item in found[1:]] == [("message", False)]
     assert losses == [("opaque", "not_paired", 1), ("reasoning", "no_item_follows", 0)]
