@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
+from app.models.efforts import EFFORTS
+
 
 class UnknownQuirk(ValueError):
     """A quirk that names no wire rule, or has the wrong type. The message names the field and never the value."""
@@ -57,6 +59,7 @@ class WireRules:
     thinking               how thinking is asked for: empty (not at all), `effort`, `adaptive`, `budget`, `level`
     efforts                the words of effort that the model takes, separated by blanks; another one becomes the nearest, with a loss
     temperature            whether sampling parameters may be sent
+    default_effort         the effort of a model that takes sampling parameters only at `none`, where no effort is asked for; empty: of any other
     stream_usage           whether `stream_options.include_usage` may be asked for
     max_tokens_key         under which key the output cap is sent, where servers differ
     cache_breakpoints      how many cache marks may be set; 0: none
@@ -106,6 +109,7 @@ class WireRules:
     thinking: str = "effort"
     efforts: str = "none minimal low medium high xhigh max"
     temperature: bool = True
+    default_effort: str = ""
     stream_usage: bool = True
     max_tokens_key: str = "max_completion_tokens"
     cache_breakpoints: int = 0
@@ -128,6 +132,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "arguments": ("text", "object"),
         "foreign_reasoning": ("text", "drop"),
         "thinking": ("", "effort", "adaptive", "budget", "level"),
+        "default_effort": ("", *EFFORTS),
     }
 )
 _PATTERNS = frozenset({"call_id_pattern", "name_pattern"})
