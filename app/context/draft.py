@@ -43,6 +43,8 @@ class Reason(StrEnum):
     MEDIA_MOVED = "media_moved"  # behind the results, as user input
     BLANK_TEXT = "blank_text"  # the target takes no blank text
     ARGUMENTS_FITTED = "arguments_fitted"  # none, or no object where one is asked for
+    CALL_AS_TEXT = "call_as_text"  # the model has no native calling
+    RESULT_AS_TEXT = "result_as_text"
     RESULT_ORDER = "result_order"  # results stand in the order of their calls
     USER_FIRST = "user_first"  # words that open a list which has to begin with user input
     USER_LAST = "user_last"  # words that close a list which has to end with it
@@ -141,6 +143,7 @@ class NeutralRequest:
     the target's form; user input first and last where that is asked for; no message without a part and no blank text where none
     may be sent; every `opaque` (of a text, reasoning or call) and every `Opaque` is the target's own and goes back as received; reasoning
     without one is there only where plain reasoning is taken; media are of kinds, types and sizes that are taken, where they stand.
+    `cache_key` is the same for all calls of a session, for providers that route by one; None where the target takes none.
     `allowed_tools` None: not narrowed. `tool_choice` as in `Overrides`; None where no tool is declared.
     """
 
@@ -150,6 +153,7 @@ class NeutralRequest:
     allowed_tools: tuple[str, ...] | None
     tool_choice: str | None
     target: Target
+    cache_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +210,8 @@ class Item:
 class Draft:
     """`items`: a row for each message of the window and each ephemeral one, in order. `placed`: the neutral list in the making.
 
-    `inserted`: rows that passes made. `system`: the sections so far, with their tokens. `losses`: what no step of a row can tell.
+    `inserted`: rows that passes made. `system`, `tail`: the sections so far, at the head and behind everything, with their tokens.
+    `losses`: what no step of a row can tell.
     """
 
     sources: Sources
@@ -214,6 +219,7 @@ class Draft:
     placed: list[Item] = field(default_factory=list)
     inserted: list[Item] = field(default_factory=list)
     system: list[tuple[SystemSection, int]] = field(default_factory=list)
+    tail: list[tuple[SystemSection, int]] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
 
     def keep(self, items: Iterable[Item], step: Step) -> None:

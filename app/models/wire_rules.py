@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
+from app.models.efforts import EFFORTS
+
 
 class UnknownQuirk(ValueError):
     """A quirk that names no wire rule, or has the wrong type. The message names the field and never the value."""
@@ -44,6 +46,7 @@ class WireRules:
     image_urls, file_urls  whether by http URL
     image_types, file_types   media types that are taken, separated by blanks; `*`: any
     image_bytes_max, file_bytes_max   the greatest decoded size of one; 0: no limit is known
+    error_media            whether the result of a failed call may hold any
     result_images, result_files       whether they may stand in a tool result; where not, the pass puts them behind the results as user input
     result_status          whether a result may be marked as failed, where the format has a mark; its text says so where not
 
@@ -59,6 +62,7 @@ class WireRules:
     thinking               how thinking is asked for: empty (not at all), `effort`, `adaptive`, `budget`, `level`
     efforts                the words of effort that the model takes, separated by blanks; another one becomes the nearest, with a loss
     temperature            whether sampling parameters may be sent
+    default_effort         the effort of a model that takes sampling parameters only at `none`, where no effort is asked for; empty: of any other
     stream_usage           whether `stream_options.include_usage` may be asked for
     max_tokens_key         under which key the output cap is sent, where servers differ
     cache_breakpoints      how many cache marks may be set; 0: none
@@ -98,6 +102,7 @@ class WireRules:
     file_types: str = "*"
     image_bytes_max: int = 0
     file_bytes_max: int = 0
+    error_media: bool = True
     result_images: bool = False
     result_files: bool = False
     result_status: bool = True
@@ -110,6 +115,7 @@ class WireRules:
     thinking: str = "effort"
     efforts: str = "none minimal low medium high xhigh max"
     temperature: bool = True
+    default_effort: str = ""
     stream_usage: bool = True
     max_tokens_key: str = "max_completion_tokens"
     cache_breakpoints: int = 0
@@ -132,6 +138,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "arguments": ("text", "object"),
         "foreign_reasoning": ("text", "drop"),
         "thinking": ("", "effort", "adaptive", "budget", "level"),
+        "default_effort": ("", *EFFORTS),
     }
 )
 _PATTERNS = frozenset({"call_id_pattern", "name_pattern"})

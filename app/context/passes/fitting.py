@@ -107,11 +107,15 @@ class _Fitter:
         if why is not None:
             self._draft.lose(item, media.kind, why, position)
             self._add_text(stand_in(media), Reason.MEDIA_NOT_TAKEN)
-        elif message.role == "tool" and not (self._rules.result_images if media.kind == "image" else self._rules.result_files):
+        elif message.role == "tool" and not self._in_result(message, media):
             self._moved.append(media)
             self._add_text(f"[{media.kind} below]", Reason.MEDIA_MOVED)
         else:
             self._parts.append(media)
+
+    def _in_result(self, message: NeutralMessage, media: Media) -> bool:
+        rules = self._rules
+        return (rules.error_media or not message.is_error) and (rules.result_images if media.kind == "image" else rules.result_files)
 
     def _obstacle(self, media: Media) -> str | None:
         rules, blob, image = self._rules, media.blob, media.kind == "image"

@@ -78,6 +78,16 @@ def test_pictures_of_results_go_behind_all_results_of_the_answer():
     assert [(row.source, row.reason) for row in moved] == [({"kind": "rendered", "renderer": "fitting", "seq": seq}, "media_moved") for seq in (3, 4)]
 
 
+def test_a_failed_result_holds_none_where_it_may_not():
+    ledger = Ledger()
+    ledger.user("shot")
+    ledger.answer(call("a", "shot"))
+    ledger.add("tool_result", ToolResult("a", (Text("blurred"), PICTURE), "shot", is_error=True))
+    found = compile_context(ledger.sources(target=target(result_images=True, error_media=False)), tokens)
+    assert found.request.messages[2].parts == (Text("blurred"), Text("[image below]"))
+    assert found.request.messages[3].parts == (Text("[From the result of shot:]"), PICTURE)
+
+
 def test_pictures_stay_in_results_where_they_may_and_are_named_where_the_model_sees_none():
     assert PICTURE in shots(target(result_images=True)).request.messages[2].parts
     blind = shots(target(images=False))
