@@ -24,4 +24,5 @@ FORMAT = Format(
     validate,
     auth="x-goog-api-key",
     counting=COUNTING,
+    prompt_order=("systemInstruction", "tools", "contents"),
 )

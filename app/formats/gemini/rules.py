@@ -13,8 +13,9 @@ from app.models.wire_rules import WireRules
 
 DIALECT = "gemini"
 
+_IMAGE_TYPES = "image/png image/jpeg image/webp image/heic image/heif"
 _FILE_TYPES = (
-    "application/pdf text/plain text/html text/css text/csv text/markdown text/xml text/rtf text/javascript text/x-python"
+    f"{_IMAGE_TYPES} application/pdf text/plain text/html text/css text/csv text/markdown text/xml text/rtf text/javascript text/x-python"
     " audio/wav audio/x-wav audio/mp3 audio/mpeg audio/aiff audio/aac audio/ogg audio/flac"
     " video/mp4 video/mpeg video/mov video/quicktime video/avi video/x-flv video/mpg video/webm video/wmv video/3gpp"
 )
@@ -27,7 +28,7 @@ RULES = WireRules(
     user_first=True,
     results_in_call_order=True,
     image_urls=False,
-    image_types="image/png image/jpeg image/webp image/heic image/heif",
+    image_types=_IMAGE_TYPES,
     file_types=_FILE_TYPES,
     provider_blocks=True,
     thinking="",
