@@ -72,10 +72,10 @@ SAFETY = _shape("category threshold method")
 
 def members(value: Any, shape: Shape, at: str, found: Found) -> Mapping[str, Any] | None:
     """The members that are given, by their names in camel case. None, with a violation, for what is no object."""
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         found.append(Violation(at or "/", "not-an-object", "This has to be an object."))
         return None
-    if value.keys() <= shape.names and not any(item is None for item in value.values()):
+    if value.keys() <= shape.names and None not in value.values():
         return value
     known: dict[str, Any] = {}
     for key, item in value.items():

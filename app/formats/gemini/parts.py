@@ -12,7 +12,9 @@ exactly that part, and parts are never merged with a signed one (wire-format not
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+import orjson
 
 from app.config.limits import JSON_DEPTH_MAX
 from app.context.draft import NeutralMessage
@@ -24,26 +26,25 @@ from app.formats.writing import Writing
 from app.models.wire_rules import WireRules
 
 _UNNAMEABLE = re.compile(r"[^a-zA-Z0-9_.:-]")
+_INTEGERS_UP_TO = 10**15
 _DATA_URL = re.compile(r"data:([^;,]+)(?:;[^;,]*)*;base64,(.*)", re.DOTALL)
 
 
-class Asked(NamedTuple):
-    """A call as it stands on the wire, for its result: the name, and the id that Gemini gave it, if it gave one."""
-
-    name: str
-    id: str | None
+Asked = tuple[str, str | None]
+"""A call as it stands on the wire, for its result: the name, and the id that Gemini gave it, if it gave one."""
 
 
 class PartsWriting(Writing):
-    """Parts of one request. `asked`: by `tool_call_id`, the calls of the answer that was written last."""
+    """Parts of one request. `asked`: by `tool_call_id`, the calls of the answer that was written last. `known`: names that are taken."""
 
-    __slots__ = ("asked", "blobs", "named", "rules")
+    __slots__ = ("asked", "blobs", "known", "named", "rules")
 
     def __init__(self, rules: WireRules, blobs: Mapping[str, bytes], *, scrub: bool) -> None:
         super().__init__(scrub=scrub)
         self.rules = rules
         self.blobs = blobs
         self.named = re.compile(rules.name_pattern).fullmatch
+        self.known: set[str] = set()
         self.asked: dict[str, Asked] = {}
 
     def part(self, part: Part, source: int, index: int) -> dict[str, Any] | None:
@@ -79,19 +80,17 @@ class PartsWriting(Writing):
         name = self.name(call.name, source, index)
         arguments = self.arguments(call.arguments, source, index)
         if call.opaque is None:
-            self.asked[call.tool_call_id] = Asked(name, None)
+            self.asked[call.tool_call_id] = (name, None)
             return {"functionCall": {"name": name, "args": arguments}}
         rest = self.beside(call.opaque, source, index)
         inner = rest.pop("functionCall", None)
         inner = inner if isinstance(inner, dict) else {}
         given = inner.get("id")
-        self.asked[call.tool_call_id] = Asked(name, given if isinstance(given, str) and given else None)
+        self.asked[call.tool_call_id] = (name, given if isinstance(given, str) and given else None)
         return {"functionCall": inner | {"name": name, "args": arguments}} | rest
 
     def arguments(self, text: str, source: int, index: int) -> dict[str, Any]:
         """The object that the text spells; text that spells none goes under one key, because the call's result needs its call."""
-        if text == "{}":
-            return {}
         found = _object(text) if text and not text.isspace() else {}
         if found is None:
             self.losses.append(WireLoss("arguments", "no_object", source, index))
@@ -101,7 +100,10 @@ class PartsWriting(Writing):
 
     def name(self, name: str, source: int, index: int) -> str:
         """The name, or one of the form that is taken: from an import, or made up by a model."""
+        if name in self.known:
+            return name
         if self.named(name):
+            self.known.add(name)
             return name
         self.losses.append(WireLoss("tool_name", "not_taken", source, index))
         fitted = _UNNAMEABLE.sub("_", name) or "unnamed"
@@ -142,17 +144,29 @@ class PartsWriting(Writing):
                     continue
                 texts.append(sent["text"])
             shape.append((f"{at}/functionResponse/response/{key}", index))
-        name, given = self.asked.get(message.tool_call_id or "") or Asked(self.name(message.name or "", source, 0), None)
-        answer: dict[str, Any] = {"name": name, "response": {key: "\n".join(texts)}}
-        if given is not None:
-            answer["id"] = given
+        asked = self.asked.get(message.tool_call_id or "") or (self.name(message.name or "", source, 0), None)
+        sent = answered(asked, {key: "\n".join(texts)})
         if media:
-            answer["parts"] = media
-        return {"functionResponse": answer}
+            sent["functionResponse"]["parts"] = media
+        return sent
+
+
+def answered(asked: Asked, response: dict[str, Any]) -> dict[str, Any]:
+    """The part that answers a call."""
+    name, given = asked
+    if given is None:
+        return {"functionResponse": {"name": name, "response": response}}
+    return {"functionResponse": {"id": given, "name": name, "response": response}}
 
 
 def _object(text: str) -> dict[str, Any] | None:
     """The JSON object that the text spells, numbers as spelled; of a repeated key the last. None where it spells none."""
+    try:
+        found = orjson.loads(text)
+        if type(found) is dict and _is_flat(found):
+            return found
+    except ValueError:  # lone surrogates, or no JSON
+        pass
     try:
         found = lossless.loads(text, JSON_DEPTH_MAX)
     except lossless.InvalidJson as error:
@@ -160,3 +174,12 @@ def _object(text: str) -> dict[str, Any] | None:
             return None
         found = lossless.read(text)
     return found if isinstance(found, dict) else None
+
+
+def _is_flat(value: dict[str, Any]) -> bool:
+    """Whether it holds nothing that a fast reader may spell anew (other numbers than small integers), and nothing nested."""
+    for item in value.values():
+        kind = type(item)
+        if kind is not str and kind is not bool and not (kind is int and 0 < item < _INTEGERS_UP_TO):
+            return False
+    return True

@@ -12,7 +12,7 @@ from app.formats.gemini import names
 from app.formats.gemini.names import Found, members, under
 from app.formats.gemini.rules import RULES
 from app.formats.gemini.validate_options import check_options
-from app.formats.gemini.validate_parts import check_part
+from app.formats.gemini.validate_parts import PartJudge
 from app.formats.protocols import Violation
 from app.models.wire_rules import WireRules
 
@@ -66,11 +66,12 @@ def _system(value: Any, at: str, found: Found) -> None:
 class _Conversation:
     """One walk over the contents. `_open`: the calls of the content before, which the one at hand has to answer."""
 
-    __slots__ = ("_before", "_found", "_open", "_rules", "_turn", "_unsigned")
+    __slots__ = ("_before", "_found", "_judge", "_open", "_rules", "_turn", "_unsigned")
 
     def __init__(self, rules: WireRules, found: Found) -> None:
         self._rules = rules
         self._found = found
+        self._judge = PartJudge(rules, found)
         self._open: list[tuple[str, Any, Any]] = []
         self._before = ""
         self._unsigned: list[tuple[int, str]] = []
@@ -78,18 +79,11 @@ class _Conversation:
 
     def check(self, contents: list[Any] | tuple[Any, ...], at: str) -> None:
         for index, content in enumerate(contents):
-            if type(content) is dict and len(content) == 2 and not self._open:
+            if type(content) is dict and len(content) == 2:
                 role, parts = content.get("role"), content.get("parts")
-                # Texts alone are what most contents are; nothing is left that they could break but who speaks first.
-                if role in _ROLES and type(parts) is list and parts and (index or role == "user"):
-                    for part in parts:
-                        if type(part) is not dict or len(part) != 1 or type(part.get("text")) is not str:
-                            break
-                    else:
-                        self._before = role
-                        if role == "user":
-                            self._turn = index
-                        continue
+                if role in _ROLES and type(parts) is list and parts and (index or role == "user") and self._is_plain(index, at, role, parts):
+                    self._before = role
+                    continue
             self._content(index, content, f"{at}/{index}")
         self._unanswered()
         if self._rules.user_last and self._before == "model":
@@ -98,6 +92,31 @@ class _Conversation:
             for index, place in self._unsigned:
                 if index > self._turn:
                     self._say(place, "call-unsigned", "The first call of each step of the current turn needs a `thoughtSignature`.")
+
+    def _is_plain(self, index: int, at: str, role: str, parts: list[Any]) -> bool:
+        """Whether a content is what most are, texts alone or one bare call or its response, in their order; and if so, takes note of it."""
+        first = parts[0]
+        if len(parts) == 1 and type(first) is dict and len(first) == 1 and self._judge.is_plain(first, role):
+            if "functionCall" in first:
+                if self._open or self._before != "user":
+                    return False
+                place = f"{at}/{index}/parts/0"
+                self._open = [(place, first["functionCall"]["name"], None)]
+                self._unsigned.append((index, place))
+                return True
+            if "functionResponse" in first:
+                if len(self._open) != 1 or self._open[0][1:] != (first["functionResponse"]["name"], None):
+                    return False
+                self._open = []
+                return True
+        if self._open:
+            return False
+        for part in parts:
+            if type(part) is not dict or len(part) != 1 or type(part.get("text")) is not str:
+                return False
+        if role == "user":
+            self._turn = index
+        return True
 
     def _content(self, index: int, value: Any, at: str) -> None:
         content = members(value, names.CONTENT, at, self._found)
@@ -121,15 +140,15 @@ class _Conversation:
     def _parts(self, parts: Any, at: str, role: str) -> _Calls:
         calls = _Calls()
         for place, value in names.elements(parts, at, self._found):
-            part = check_part(value, place, role, self._rules, self._found)
+            part = self._judge.check(value, place, role)
             if part is None:
                 continue
             call, response = part.get("functionCall"), part.get("functionResponse")
-            if isinstance(call, Mapping):
+            if call is not None and isinstance(call, Mapping):
                 if not calls.calls:
                     calls.first_signed = bool(part.get("thoughtSignature"))
                 calls.calls.append((place, call.get("name"), call.get("id")))
-            elif isinstance(response, Mapping):
+            elif response is not None and isinstance(response, Mapping):
                 calls.responses.append((place, response.get("name"), response.get("id")))
             else:
                 calls.other = True

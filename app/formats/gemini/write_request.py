@@ -5,14 +5,14 @@ user content of their own directly behind it, in the order of its calls (wire-fo
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from app.context.draft import NeutralRequest
 from app.context.sources import Tool
 from app.entries.parts import Part, Text, ToolCall
 from app.formats.gemini.options import generation_config, merged, tool_config
-from app.formats.gemini.parts import PartsWriting
+from app.formats.gemini.parts import PartsWriting, answered
 from app.formats.gemini.rules import PROTECTED_KEYS, SKIP_SIGNATURE
 from app.formats.protocols import Pointer, WireLoss, Written
 from app.formats.writing import spelled
@@ -27,6 +27,9 @@ Shape = Sequence[tuple[str, int]]
 Place = tuple[int, int, Shape | None]
 """Content and first wire part of a message, and its shape; None: it is one part, which stands there."""
 
+_KINDS: Mapping[str, str] = {"user": "user", "agent": "user", "assistant": "model", "tool": "results"}
+"""What a content is that holds messages of a role; results are a user content of their own."""
+
 _READ_PARAMS = UPSTREAM_PLAYS | {"dialect", "extra", "max_output_tokens", "reasoning", "temperature"}
 _NO_SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {}}
 
@@ -37,16 +40,18 @@ def write_request(request: NeutralRequest, blobs: Mapping[str, bytes]) -> Writte
     Equal requests give equal bytes. Lone surrogates, which UTF-8 has no form for, become U+FFFD with a loss.
     """
     body, document, writer = spelled(lambda scrub: _Writer(request, blobs, scrub=scrub))
-    locate = partial(_pointers, writer.places, writer.told)
+    locate = partial(_pointers, writer.places)
     return Written(body, document, locate, tuple(writer.losses), tuple(writer.sections), tuple(writer.tools))
 
 
-def _pointers(places: Sequence[Place], told: Sequence[int]) -> tuple[Pointer, ...]:
-    """The pointers of the neutral messages and their parts, in order. `told`: how many messages each content holds."""
+def _pointers(places: Sequence[Place]) -> tuple[Pointer, ...]:
+    """The pointers of the neutral messages and their parts, in order. A message that has a content for itself is that content."""
     found: list[Pointer] = []
+    last = len(places) - 1
     for source, (content, first, shape) in enumerate(places):
         base = f"/contents/{content}"
-        found.append(_point((base if told[content] == 1 else f"{base}/parts/{first}", source, None)))
+        alone = first == 0 and (source == last or places[source + 1][0] != content)
+        found.append(_point((base if alone else f"{base}/parts/{first}", source, None)))
         if shape is None:
             found.append(_point((f"{base}/parts/{first}", source, 0)))
             continue
@@ -55,22 +60,26 @@ def _pointers(places: Sequence[Place], told: Sequence[int]) -> tuple[Pointer, ..
     return tuple(found)
 
 
+@cache
+def _output_shape(first: int) -> Shape:
+    """The shape of a result that is one text, at this place of its content."""
+    return ((f"/parts/{first}/functionResponse/response/output", 0),)
+
+
 class _Writer(PartsWriting):
     """One pass over a request.
 
-    `kind` is what the last content is: `user`, `model` or `results`. `steps`: by the number of a content, its first call, with source
-    and part. `turn`: the last content that is input and no results: where the current turn begins.
+    `steps`: by the number of a content, its first call, with source and part. `turn`: the last content that is input and no results:
+    where the current turn begins.
     """
 
-    __slots__ = ("contents", "kind", "places", "request", "sections", "steps", "told", "tools", "turn")
+    __slots__ = ("contents", "places", "request", "sections", "steps", "tools", "turn")
 
     def __init__(self, request: NeutralRequest, blobs: Mapping[str, bytes], *, scrub: bool) -> None:
         super().__init__(request.target.rules, blobs, scrub=scrub)
         self.request = request
         self.contents: list[dict[str, Any]] = []
-        self.kind = ""
         self.places: list[Place] = []
-        self.told: list[int] = []
         self.steps: dict[int, tuple[dict[str, Any], int, int]] = {}
         self.turn = -1
         self.sections: list[str] = []
@@ -103,52 +112,61 @@ class _Writer(PartsWriting):
         return merged(document, self.value({key: value for key, value in extra.items() if key not in PROTECTED_KEYS}))
 
     def write_contents(self) -> None:
-        """All messages, then the signatures that the calls of the current turn need."""
-        places, told, plain = self.places, self.told, not self.scrub
-        for source, message in enumerate(self.request.messages):
-            role, parts = message.role, message.parts
-            kind = "model" if role == "assistant" else "results" if role == "tool" else "user"
-            content = self.content(kind)
-            if plain and kind != "results" and len(parts) == 1 and isinstance(parts[0], Text) and parts[0].opaque is None:
-                places.append((len(told) - 1, len(content), None))  # one text, which is what most messages are
-                content.append({"text": parts[0].text})
-                continue
-            first, shape = len(content), list[tuple[str, int]]()
-            if kind == "results":
-                content.append(self.result(message, source, f"/parts/{first}", shape))
-            else:
-                if kind == "model":
+        """All messages, then the signatures that the calls of the current turn need.
+
+        One text, and one call or result without anything beside it, are what most messages are; each has its own way for the time that
+        the general one takes.
+        """
+        contents, place, plain = self.contents, self.places.append, not self.scrub
+        kind, number, content = "", -1, list[dict[str, Any]]()
+        for source, (role, parts, _, called, _, failed) in enumerate(self.request.messages):
+            if kind != _KINDS[role]:
+                kind, number, content = _KINDS[role], number + 1, []
+                contents.append({"role": "model" if kind == "model" else "user", "parts": content})
+                if kind == "user":
+                    self.turn = number
+            first = len(content)
+            if plain and len(parts) == 1:
+                part = parts[0]
+                if isinstance(part, Text) and part.opaque is None and kind != "results":
+                    place((number, first, None))
+                    content.append({"text": part.text})
+                    continue
+                if isinstance(part, Text) and not failed and called in self.asked:
+                    place((number, first, _output_shape(first)))
+                    content.append(answered(self.asked[called], {"output": part.text}))
+                    continue
+                if isinstance(part, ToolCall) and part.opaque is None:
                     self.asked = {}
-                self.write_parts(parts, source, content, shape)
-                if len(content) == first:
-                    content.append({"text": ""})  # empty texts are tolerated, a content without parts is not
-            places.append((len(told) - 1, first, shape))
+                    place((number, first, None))
+                    content.append(self.call(part, source, 0))
+                    if number not in self.steps:
+                        self.steps[number] = (content[-1], source, 0)
+                    continue
+            if kind == "results":
+                shape = list[tuple[str, int]]()
+                content.append(self.result(self.request.messages[source], source, f"/parts/{first}", shape))
+            else:
+                shape = self.write_parts(parts, source, number, content)
+            place((number, first, shape))
         if self.rules.signs_calls:
             self.sign()
 
-    def content(self, kind: str) -> list[dict[str, Any]]:
-        """The parts of the content that a message of this kind belongs to: the last one, or a new one."""
-        if kind == self.kind:
-            self.told[-1] += 1
-            parts: list[dict[str, Any]] = self.contents[-1]["parts"]
-            return parts
-        self.kind = kind
-        parts = []
-        self.contents.append({"role": "model" if kind == "model" else "user", "parts": parts})
-        self.told.append(1)
-        if kind == "user":
-            self.turn = len(self.told) - 1
-        return parts
-
-    def write_parts(self, parts: tuple[Part, ...], source: int, content: list[dict[str, Any]], shape: list[tuple[str, int]]) -> None:
+    def write_parts(self, parts: tuple[Part, ...], source: int, number: int, content: list[dict[str, Any]]) -> list[tuple[str, int]]:
+        """Writes a message into its content, and tells where its parts stand there."""
+        self.asked = {}
+        shape: list[tuple[str, int]] = []
         for index, part in enumerate(parts):
-            sent = self.part(part, source, index)
+            sent = self.call(part, source, index) if isinstance(part, ToolCall) else self.part(part, source, index)
             if sent is None:
                 continue
             shape.append((f"/parts/{len(content)}", index))
             content.append(sent)
             if isinstance(part, ToolCall):
-                self.steps.setdefault(len(self.told) - 1, (sent, source, index))
+                self.steps.setdefault(number, (sent, source, index))
+        if not shape:
+            content.append({"text": ""})  # empty texts are tolerated, a content without parts is not
+        return shape
 
     def sign(self) -> None:
         """Gives the first call of each step of the current turn the documented stand-in where its signature is not known (5.2).

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -175,6 +176,37 @@ def test_bodies_that_google_took_pass(shared: Path):
 )
 def test_every_name_of_the_sdk_is_known(theirs: str, ours: names.Shape):
     assert sdk_names(theirs) <= ours.names
+
+
+pieces = st.sampled_from(
+    [
+        user(),
+        user("a", "b"),
+        model(),
+        model(call()),
+        model(call(signature=None)),
+        model(call("g", signature=None)),
+        model(call(signature=None, id="x")),
+        model(call("a b", signature=None)),
+        model({"text": "a"}, call(signature=None)),
+        content("user", result()),
+        content("user", result("g")),
+        content("user", result(id="x")),
+        content("user", result(), {"text": "and"}),
+        content("user", result(), result("g")),
+        content("user", call()),
+        content("model", result()),
+        content("model"),
+    ]
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(pieces, max_size=8), st.sampled_from([THIRD, OLDER, rules_for("gemini-4-argon")]))
+def test_the_short_way_for_ordinary_contents_judges_as_the_long_one_does(contents: list[Any], rules: Any):
+    """A mapping that is no plain dictionary takes the long way."""
+    long = [MappingProxyType(one) for one in contents]
+    assert validate({"contents": contents}, rules) == validate({"contents": long}, rules)
 
 
 json_values = st.recursive(
