@@ -12,7 +12,7 @@ from typing import Any
 from app.formats.protocols import Violation
 
 _CAPITAL = re.compile(r"[A-Z]")
-_NUMERAL = re.compile(r"-?\d{1,19}")
+_NUMERAL = re.compile(r"-?\d{1,19}(?:\.\d{1,19})?")
 
 Found = list[Violation]
 

@@ -15,7 +15,7 @@ DIALECT = "gemini"
 
 _IMAGE_TYPES = "image/png image/jpeg image/webp image/heic image/heif"
 _FILE_TYPES = (
-    f"{_IMAGE_TYPES} application/pdf text/plain text/html text/css text/csv text/markdown text/xml text/rtf text/javascript text/x-python"
+    f"{_IMAGE_TYPES} application/pdf text/plain text/html text/css text/csv text/markdown text/xml text/rtf text/javascript text/x-python application/json"
     " audio/wav audio/x-wav audio/mp3 audio/mpeg audio/aiff audio/aac audio/ogg audio/flac"
     " video/mp4 video/mpeg video/mov video/quicktime video/avi video/x-flv video/mpg video/webm video/wmv video/3gpp"
 )
@@ -24,6 +24,7 @@ RULES = WireRules(
     call_id_chars_max=4_096,
     name_pattern="[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}",
     tools_max=512,
+    description_chars_max=1_000_000,  # no limit is known
     arguments="object",
     user_first=True,
     results_in_call_order=True,

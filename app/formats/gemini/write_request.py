@@ -5,9 +5,10 @@ user content of their own directly behind it, in the order of its calls (wire-fo
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
+from app.config.limits import TOOL_CALLS_PER_ANSWER_MAX
 from app.context.draft import NeutralRequest
 from app.context.sources import Tool
 from app.entries.parts import Part, Text, ToolCall
@@ -60,7 +61,7 @@ def _pointers(places: Sequence[Place]) -> tuple[Pointer, ...]:
     return tuple(found)
 
 
-@cache
+@lru_cache(TOOL_CALLS_PER_ANSWER_MAX)
 def _output_shape(first: int) -> Shape:
     """The shape of a result that is one text, at this place of its content."""
     return ((f"/parts/{first}/functionResponse/response/output", 0),)

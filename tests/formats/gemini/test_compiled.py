@@ -1,4 +1,4 @@
-"""Whatever a ledger holds, its Gemini body is valid by our rules and by the SDK's types, and tells of every part."""
+"""Whatever a ledger holds, its Gemini body is valid by our rules, the SDK's types and the strict fake's rules, and tells of every part."""
 
 import json
 from collections import Counter
@@ -18,6 +18,7 @@ from app.formats.gemini.rules import CANDIDATE, DIALECT
 from app.formats.gemini.validate import validate
 from app.formats.gemini.write_request import write_request
 from app.formats.prefix import blocks
+from tests.fakes.gemini_rules import breaches
 from tests.formats.gemini.judge import objections
 from tests.formats.gemini.requests import target
 from tests.strategies import SYSTEM, TOOL_DOCUMENTS, Ledger, agent, call, sources, tokens
@@ -79,6 +80,7 @@ def test_whatever_the_ledger_holds_the_body_is_valid_and_every_part_of_it_is_tol
     if body["contents"]:
         assert validate(body, rules) == []
         assert objections(found.body) == []
+        assert breaches(body, given_sources.target.model.name) == []
     assert [pointer.source for pointer in found.pointers if pointer.part is None] == list(range(len(compiled.request.messages)))
     told = {(pointer.source, pointer.part) for pointer in found.pointers} | {(loss.source, loss.part) for loss in found.losses}
     for pointer in found.pointers:

@@ -42,7 +42,7 @@ from tests.formats.gemini.conversations import PNG, faults, user
         ({"generationConfig": {"max_tokens": 1}}, ("/generationConfig/max_tokens", "name-unknown")),
         ({"generationConfig": {"temperature": 2.1}}, ("/generationConfig/temperature", "out-of-range")),
         ({"generationConfig": {"topP": True}}, ("/generationConfig/topP", "out-of-range")),
-        ({"generation_config": {"max_output_tokens": 0}}, ("/generation_config/max_output_tokens", "out-of-range")),
+        ({"generation_config": {"max_output_tokens": "0"}}, ("/generation_config/max_output_tokens", "out-of-range")),
         ({"generationConfig": {"stopSequences": ["x"] * 6}}, ("/generationConfig/stopSequences", "stops-too-many")),
         ({"generationConfig": {"responseSchema": {"type": "OBJECT"}, "responseJsonSchema": {}}}, ("/generationConfig", "schema-twice")),
         ({"generationConfig": {"responseSchema": {"$defs": {}}}}, ("/generationConfig/responseSchema/$defs", "name-unknown")),
