@@ -15,8 +15,8 @@ DIALECT = "gemini"
 
 _IMAGE_TYPES = "image/png image/jpeg image/webp image/heic image/heif"
 _FILE_TYPES = (
-    f"{_IMAGE_TYPES} application/pdf text/plain text/html text/css text/csv text/markdown text/xml text/rtf text/javascript text/x-python application/json"
-    " audio/wav audio/x-wav audio/mp3 audio/mpeg audio/aiff audio/aac audio/ogg audio/flac"
+    f"{_IMAGE_TYPES} application/pdf text/plain text/html text/css text/csv text/markdown text/xml text/rtf"
+    " text/javascript text/x-python application/json audio/wav audio/x-wav audio/mp3 audio/mpeg audio/aiff audio/aac audio/ogg audio/flac"
     " video/mp4 video/mpeg video/mov video/quicktime video/avi video/x-flv video/mpg video/webm video/wmv video/3gpp"
 )
 RULES = WireRules(
