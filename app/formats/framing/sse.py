@@ -3,7 +3,7 @@
 Rules: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.config.limits import SSE_EVENT_BYTES_MAX
 
@@ -14,9 +14,11 @@ class EventTooLong(ValueError):
     """A line or an event of the stream is longer than the limit; nothing more can be read from it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SseEvent:
-    """One dispatched event. `data` is decoded with U+FFFD for what is no UTF-8; `id` is the last id that the stream set."""
+class SseEvent(NamedTuple):
+    """One dispatched event. `data` is decoded with U+FFFD for what is no UTF-8; `id` is the last id that the stream set.
+
+    A named tuple, because an answer has thousands of them and a frozen dataclass takes twice as long to make.
+    """
 
     data: str
     name: str = "message"
@@ -81,12 +83,12 @@ class SseReader:
         if name == b"data":
             self._data.append(value)
             self._data_bytes += len(value) + 1
-            self._check(self._data_bytes)
         elif name == b"event":
             self._name = value
         elif name == b"id" and b"\0" not in value:
             self._id = value
-        self._check(len(line))
+        if len(line) > self._event_bytes_max or self._data_bytes > self._event_bytes_max:
+            self._check(max(len(line), self._data_bytes))
 
     def _dispatch(self, found: list[SseEvent]) -> None:
         name, self._name = self._name, b""
