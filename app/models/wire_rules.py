@@ -30,6 +30,7 @@ class WireRules:
 
     Order and texts (pass `adjacency`)
     system_role            the role under which the folded system sections are sent, where the format has one
+    system_inside          whether a system message may stand among the others (of Claude, newer models take one)
     user_first, user_last  whether the list has to begin, and to end, with user input
     reply_after_results    whether an answer has to stand between results and the next input (Mistral)
     results_in_call_order  whether the results of an answer follow the order of its calls
@@ -42,6 +43,7 @@ class WireRules:
     image_urls, file_urls  whether by http URL
     image_types, file_types   media types that are taken, separated by blanks
     image_bytes_max, file_bytes_max   the greatest decoded size of one; 0: no limit is known
+    images_max             how many images one request may hold; 0: no limit is known
     result_images, result_files       whether they may stand in a tool result; images of results go behind them as user input where not
 
     What a provider gave and gets back (pass `reasoning`)
@@ -55,6 +57,8 @@ class WireRules:
     Parameters
     thinking               how thinking is asked for: empty (not at all), `effort`, `adaptive`, `budget`, `level`
     efforts                the words of effort that the model takes, separated by blanks; another one becomes the nearest, with a loss
+    thinking_types         the values of `thinking.type` that a Claude model takes, separated by blanks
+    thinking_off_efforts   the efforts beside which it can be told not to think, or between tools alone
     temperature            whether sampling parameters may be sent
     stream_usage           whether `stream_options.include_usage` may be asked for
     max_tokens_key         under which key the output cap is sent, where servers differ
@@ -78,6 +82,7 @@ class WireRules:
     history_needs_tools: bool = False
     arguments: str = "text"
     system_role: str = "system"
+    system_inside: bool = True
     user_first: bool = False
     user_last: bool = False
     reply_after_results: bool = False
@@ -93,6 +98,7 @@ class WireRules:
     file_types: str = "application/pdf"
     image_bytes_max: int = 0
     file_bytes_max: int = 0
+    images_max: int = 0
     result_images: bool = False
     result_files: bool = False
     provider_blocks: bool = False
@@ -103,6 +109,8 @@ class WireRules:
     reasoning_always: bool = False
     thinking: str = "effort"
     efforts: str = "none minimal low medium high xhigh max"
+    thinking_types: str = ""
+    thinking_off_efforts: str = "low medium high xhigh max"
     temperature: bool = True
     stream_usage: bool = True
     max_tokens_key: str = "max_completion_tokens"
