@@ -6,7 +6,7 @@ Pure: bytes in, bytes out; no clock, no chance, nothing sent and nothing read.
 from app.formats.anthropic.counting import COUNTING
 from app.formats.anthropic.errors import read_error, write_error
 from app.formats.anthropic.read_stream import MessagesStreamReader
-from app.formats.anthropic.rules import DIALECT, HEADERS, path, rules_for
+from app.formats.anthropic.rules import DIALECT, HEADERS, PROMPT_ORDER, path, rules_for
 from app.formats.anthropic.validate import validate
 from app.formats.anthropic.write_request import write_request
 from app.formats.anthropic.write_stream import MessagesStreamWriter
@@ -25,4 +25,5 @@ FORMAT = Format(
     auth="x-api-key",
     headers=HEADERS,
     counting=COUNTING,
+    prompt_order=PROMPT_ORDER,
 )

@@ -19,7 +19,7 @@ class Thinking(NamedTuple):
     why: str | None = None
 
 
-def thinking(rules: WireRules, wanted: str | None, output_tokens_max: int, forced: bool, messages: Sequence[Mapping[str, Any]]) -> Thinking:
+def thinking(rules: WireRules, wanted: str | None, output_tokens_max: int, forced: bool, messages: Sequence[Mapping[str, Any]] = ()) -> Thinking:
     """How the effort that was wanted is asked for (4.1). Without a word on it nothing is sent, and the model's own default holds.
 
     A budget cannot be given beside a forced choice of tools, nor in the middle of a round of calls that was begun without thinking

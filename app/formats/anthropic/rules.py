@@ -15,6 +15,9 @@ DIALECT = "anthropic-messages"
 VERSION = "2026-10-21"
 """The API version that is asked for. Under it no sampling parameter is taken, and no document of an assistant (4)."""
 
+PROMPT_ORDER = ("tools", "system", "messages")
+"""The order in which the prompt is built (4.4)."""
+
 HEADERS: Mapping[str, str] = MappingProxyType({"anthropic-version": VERSION})
 
 _LOW, _ALL = "low medium high", "low medium high xhigh max"
@@ -36,6 +39,7 @@ UNKNOWN = WireRules(
     file_types="application/pdf text/plain",
     image_bytes_max=5_242_880,
     images_max=600,
+    error_media=False,
     result_images=True,
     result_files=True,
     provider_blocks=True,
@@ -110,7 +114,8 @@ STRICT_TOOLS_MAX = 20
 STRICT_OPTIONAL_MAX = 24
 STRICT_UNIONS_MAX = 16
 
-IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+IMAGE_TYPES = frozenset(UNKNOWN.image_types.split())
+FILE_TYPES = frozenset(UNKNOWN.file_types.split())
 
 THINKING_BLOCKS = frozenset({"thinking", "redacted_thinking"})
 SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})

@@ -45,18 +45,19 @@ def _messages(messages: list[Any], blocks: Blocks, found: list[Violation], rules
     talk = Conversation(found, rules)
     text = talk.text
     for index, message in enumerate(messages):
-        if not isinstance(message, Mapping):
+        # What most messages are: one text that no rule is left for, but where the message stands.
+        if type(message) is dict and len(message) == 2:
+            content, role = message.get("content"), message.get("role")
+            if type(content) is list and len(content) == 1 and (role == "user" or role == "assistant"):
+                block = content[0]
+                if type(block) is dict and len(block) == 2 and block.get("type") == "text":
+                    said = block.get("text")
+                    if type(said) is str and said and not said.isspace():
+                        text(role, index, said)
+                        continue
+        elif not isinstance(message, Mapping):
             found.append(Violation(f"/messages/{index}", "not-an-object", "A message is an object."))
             continue
-        role, content = message.get("role"), message.get("content")
-        # What most messages are: one text that no rule is left for, but where the message stands.
-        if len(message) == 2 and (role == "user" or role == "assistant") and type(content) is list and len(content) == 1:
-            block = content[0]
-            if type(block) is dict and len(block) == 2 and block.get("type") == "text":
-                said = block.get("text")
-                if type(said) is str and said and not said.isspace():
-                    text(role, index, said)
-                    continue
         _message(message, index, blocks, talk, found)
     talk.end()
     return talk
@@ -80,7 +81,7 @@ def _message(message: Mapping[str, Any], index: int, blocks: Blocks, talk: Conve
     else:
         for number, block in enumerate(content):
             place = f"{at}/content/{number}"
-            if not isinstance(block, Mapping):
+            if type(block) is not dict and not isinstance(block, Mapping):
                 found.append(Violation(place, "not-an-object", "A block is an object."))
             elif blocks.check(block, role, place):
                 talk.block(str(block["type"]), block, place)

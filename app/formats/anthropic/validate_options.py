@@ -6,7 +6,7 @@ from typing import Any
 
 from app.formats.anthropic.rules import BUDGET_TOKENS_MIN, THINKING_BLOCKS
 from app.formats.anthropic.validate_blocks import Blocks
-from app.formats.anthropic.validate_conversation import Conversation
+from app.formats.anthropic.validate_conversation import Conversation, place_of
 from app.formats.anthropic.validate_schemas import check_strict, check_structured
 from app.formats.protocols import Violation
 from app.models.wire_rules import WireRules
@@ -193,7 +193,7 @@ def _rounds(thinking: str | None, talk: Conversation, found: list[Violation], ru
     """What a budget asks of the answer that is under way (4.2), and thinking of one at the end that no thinking goes on with."""
     starts = talk.turn_starts
     if thinking == "enabled" and starts and starts[0][0] not in THINKING_BLOCKS and starts[-1][0] not in THINKING_BLOCKS:
-        found.append(Violation(starts[-1][1], "thinking-missing", "With a budget, the answer that is under way begins with its thinking."))
+        found.append(Violation(place_of(starts[-1][1]), "thinking-missing", "With a budget, the answer that is under way begins with its thinking."))
     if talk.last_thinking is not None and thinking != "enabled" and not rules.user_last:
         found.append(Violation(talk.last_thinking, "thinking-not-asked", "An answer at the end holds thinking only where thinking is asked for."))
 

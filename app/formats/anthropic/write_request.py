@@ -14,16 +14,14 @@ from app.context.draft import NeutralRequest
 from app.context.sources import Tool
 from app.entries import lossless
 from app.entries.parts import Media, Opaque, Part, Reasoning, Text, ToolCall
-from app.formats.anthropic.blocks import media_block, received, received_block, stand_in, text_block
+from app.entries.producers import read_producer
+from app.formats.anthropic.blocks import media_block, received, received_block, text_block
 from app.formats.anthropic.options import set_marks, thinking, tool_choice
 from app.formats.anthropic.pointers import TEXT_RESULT, Place, pointers
 from app.formats.anthropic.rules import DIALECT, PROTECTED_KEYS, SERVER_CALLS, THINKING_BLOCKS
 from app.formats.protocols import WireLoss, Written
 from app.formats.writing import Writing, spelled
 from app.models.resolve import UPSTREAM_PLAYS
-
-ERROR_MARK = "[error]"
-"""What a failed result with pictures begins with: the flag is taken beside text alone."""
 
 UNSAID = "[The answer ended here, before anything was said.]"
 """What stands behind thinking that nothing followed: no message of an assistant may end with a block of it."""
@@ -65,9 +63,10 @@ class _Writer(Writing):
         cap = target.limits.max_output_tokens if cap is None else cap
         choice, losses = tool_choice(request, self.rules)
         self.losses.extend(losses)
-        messages = self.messages()
         forced = choice is not None and choice["type"] in ("any", "tool")
-        asked = thinking(self.rules, (params.get("reasoning") or {}).get("effort"), cap, forced, messages)
+        wanted = (params.get("reasoning") or {}).get("effort")
+        messages = self.messages(self.final_from("budget_tokens" in thinking(self.rules, wanted, cap, forced).keys.get("thinking", ())))
+        asked = thinking(self.rules, wanted, cap, forced, messages)
         if asked.why is not None:
             self.losses.append(WireLoss("reasoning_effort", asked.why))
         document: dict[str, Any] = {"model": self.text(target.model.name), "max_tokens": cap, **asked.keys}
@@ -111,60 +110,61 @@ class _Writer(Writing):
                 self.sections.append("")
         return found
 
-    def messages(self) -> list[dict[str, Any]]:
-        """The folded messages; `places` says where each neutral one and its parts came to stand."""
+    def messages(self, final_from: int) -> list[dict[str, Any]]:
+        """The folded messages; `places` says where each neutral one and its parts came to stand. `final_from`: as of that method."""
         found: list[dict[str, Any]] = []
         content: list[dict[str, Any]] = []
-        place, plain, role_before, final_from = self.places.append, not self.scrub, "", self.final_from()
+        place, plain = self.places.append, not self.scrub
+        role_before, at = "", -1
         for source, (role, parts, _, called, _, failed) in enumerate(self.request.messages):
             wire_role = "assistant" if role == "assistant" else "user"
             if wire_role != role_before:
-                if role_before == "assistant":
+                if role_before == "assistant" and content[-1]["type"] in THINKING_BLOCKS:
                     self.close(content, source - 1)
-                role_before, content = wire_role, []
+                role_before, content, at = wire_role, [], at + 1
                 found.append({"role": wire_role, "content": content})
             first = len(content)
             only = parts[0] if plain and len(parts) == 1 else None
-            if isinstance(only, Text) and only.opaque is None:  # what most messages are
+            if type(only) is Text and only.opaque is None:  # what most messages are
                 if role == "tool":
                     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": called, "content": only.text}
                     if failed:
                         block["is_error"] = True
-                    place((len(found) - 1, first, TEXT_RESULT))
+                    place((at, first, TEXT_RESULT))
                 else:
                     block = {"type": "text", "text": only.text}
-                    place((len(found) - 1, first, None))
+                    place((at, first, None))
                 content.append(block)
                 continue
             shape: list[tuple[str, int]] = []
             if role == "tool":
                 content.append(self.result(source, parts, called or "", failed, shape, first))
             else:
-                self.said(source, role, parts, content, shape, source >= final_from)
-            place((len(found) - 1, first, shape) if len(content) > first else (-1, 0, shape))
+                self.said(source, parts, content, shape, source >= final_from)
+            place((at, first, shape) if len(content) > first else (-1, 0, shape))
             if not content:  # nothing of it can be said: its neighbours are folded
                 found.pop()
-                role_before = found[-1]["role"] if found else ""
+                role_before, at = found[-1]["role"] if found else "", at - 1
                 content = found[-1]["content"] if found else content
         if role_before == "assistant" and content[-1]["type"] == "text":
             content[-1] = {**content[-1], "text": content[-1]["text"].rstrip()}
         return found
 
-    def said(self, source: int, role: str, parts: tuple[Part, ...], content: list[dict[str, Any]], shape: list[tuple[str, int]], final: bool) -> None:
+    def said(self, source: int, parts: tuple[Part, ...], content: list[dict[str, Any]], shape: list[tuple[str, int]], final: bool) -> None:
         """Appends the blocks of an input or an answer, in the order of its parts."""
         for index, part in enumerate(parts):
             if isinstance(part, Text):
-                block = received_block(part.opaque) or text_block(self.text(part.text, source, index))
+                block = received_block(part.opaque) if part.opaque is not None else None
+                block = block or text_block(self.text(part.text, source, index))
             elif isinstance(part, ToolCall):
                 block = self.call(source, index, part)
             elif isinstance(part, Media):
-                block = self.media(part, source, index) if role != "assistant" else self.unshown(part, source, index)
+                block = self.media(part, source, index)
             elif isinstance(part, Reasoning) and final:
                 self.losses.append(WireLoss("reasoning", "not_in_final_answer", source, index))
                 continue
             else:
-                whole = part.opaque if isinstance(part, Reasoning) else part.block if part.format == DIALECT else None
-                found = received_block(whole)
+                found = received_block(part.opaque if isinstance(part, Reasoning) else self.own(part))
                 if found is None:
                     self.losses.append(WireLoss("opaque" if isinstance(part, Opaque) else "reasoning", "not_in_format", source, index))
                     continue
@@ -199,7 +199,7 @@ class _Writer(Writing):
                 content.append(text_block(self.text(part.text, source, index)))
             elif isinstance(part, Media):
                 content.append(self.media(part, source, index))
-            elif isinstance(part, Opaque) and part.format == DIALECT and (found := received_block(part.block)) is not None:
+            elif isinstance(part, Opaque) and (found := received_block(self.own(part))) is not None:
                 content.append(found)
             else:
                 self.losses.append(WireLoss("opaque" if isinstance(part, Opaque) else "reasoning", "not_in_format", source, index))
@@ -209,11 +209,6 @@ class _Writer(Writing):
             block["content"] = content[0]["text"]
             shape[:] = [(f"/content/{number}/content", index) for _, index in shape]
         elif content:
-            if failed and any(found["type"] != "text" for found in content):
-                self.losses.append(WireLoss("is_error", "not_with_media", source))
-                failed = False
-                shape[:] = [(f"/content/{number}/content/{place + 1}", index) for place, (_, index) in enumerate(shape)]
-                content.insert(0, text_block(ERROR_MARK))
             block["content"] = content
         if failed:
             block["is_error"] = True
@@ -226,26 +221,33 @@ class _Writer(Writing):
         found: dict[str, Any] = self.value(block, source, index)
         return found
 
-    def unshown(self, media: Media, source: int, index: int) -> dict[str, Any]:
-        """An image or a file of an answer, which takes none: it is named."""
-        self.losses.append(WireLoss(media.kind, "not_in_answers", source, index))
-        return text_block(self.text(stand_in(media), source, index))
+    def own(self, part: Opaque) -> str | None:
+        """The block of a part that this very target made; None for another, which an import may leave in an input or a result."""
+        made_by = read_producer(part.producer)
+        mine = part.format == DIALECT and made_by is not None and made_by._replace(prefix="") == self.request.target.producer
+        return part.block if mine else None
 
     def close(self, content: list[dict[str, Any]], source: int) -> None:
-        """The end of an answer that something follows: thinking cannot stand there alone."""
-        if content[-1]["type"] in THINKING_BLOCKS:
-            content.append(text_block(UNSAID))
-            self.losses.append(WireLoss("reasoning", "text_added", source))
+        """Puts a word behind thinking that ends an answer: it cannot stand there."""
+        content.append(text_block(UNSAID))
+        self.losses.append(WireLoss("reasoning", "text_added", source))
 
-    def final_from(self) -> int:
-        """From which neutral message on the answer stands that the model is to go on with: there is no thinking in that (4.3), unless the
-        provider paused it, when it goes back as it is."""
+    def final_from(self, budget: bool) -> int:
+        """From which neutral message on the answer stands that the model is to go on with: there is no thinking in that (4.3).
+
+        One that the provider paused goes back as it is, where it is gone on with as it was begun: `budget` says whether thinking tokens
+        are given, without which a model that takes them has no use for thinking.
+        """
         messages = self.request.messages
         first = len(messages)
         while first and messages[first - 1].role == "assistant":
             first -= 1
-        blocks = (received(part.block) for message in messages[first:] for part in message.parts if isinstance(part, Opaque))
-        return len(messages) if any(block.get("type") in SERVER_CALLS for block in blocks) else first
+        parts = [part for message in messages[first:] for part in message.parts]
+        paused = any(received(part.block).get("type") in SERVER_CALLS for part in parts if isinstance(part, Opaque))
+        if not paused or isinstance(parts[-1], Reasoning):
+            return first
+        as_begun = isinstance(parts[0], Reasoning) if budget else self.rules.thinking == "adaptive"
+        return len(messages) if as_begun else first
 
     def used_tools(self) -> list[str]:
         """The names that calls of the history use, each once."""

@@ -9,7 +9,7 @@ from app.entries.answer import AnswerFold
 from app.entries.deltas import Delta
 from app.formats.anthropic.read_stream import MessagesStreamReader
 
-PRODUCER = "anthropic-messages/ours/m"
+PRODUCER = "anthropic-messages/anthropic/claude-sonnet-4-5"
 
 
 def event(kind: str, **keys: Any) -> bytes:
@@ -17,7 +17,7 @@ def event(kind: str, **keys: Any) -> bytes:
 
 
 def begin(id: str = "msg_1", **usage: Any) -> bytes:
-    head = {"id": id, "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None, "stop_sequence": None}
+    head: dict[str, Any] = {"id": id, "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None, "stop_sequence": None}
     return event("message_start", message={**head, "usage": {"input_tokens": 5, "output_tokens": 1, **usage}})
 
 

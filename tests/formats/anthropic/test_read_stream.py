@@ -125,9 +125,9 @@ def test_an_end_with_calls_means_calls():
 
 @pytest.mark.req("X-33")
 def test_later_figures_replace_earlier_ones_and_absent_ones_do_not():
-    cached = {"input_tokens": 15, "cache_creation_input_tokens": 7_000, "cache_read_input_tokens": 110_000}
+    cached: dict[str, Any] = {"input_tokens": 15, "cache_creation_input_tokens": 7_000, "cache_read_input_tokens": 110_000}
     assert fold(read([begin(**cached), text(0, "x"), finish(output_tokens=500)])).usage == Usage(117_015, 110_000, 7_000, 500)
-    late = {"input_tokens": 21, "output_tokens": 433, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 8_981}
+    late: dict[str, Any] = {"input_tokens": 21, "output_tokens": 433, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 8_981}
     assert fold(read([begin(input_tokens=9_002, output_tokens=0), text(0, "x"), finish(**late)])).usage == Usage(9_002, 8_981, 0, 433)
     part = finish(input_tokens=12, cache_read_input_tokens=None, output_tokens_details={"thinking_tokens": 3})
     assert fold(read([begin(cache_read_input_tokens=100), text(0, "x"), part])).usage == Usage(112, 100, None, 9, 3)

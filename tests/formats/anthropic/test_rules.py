@@ -71,7 +71,7 @@ def test_an_unknown_model_is_asked_for_what_every_new_one_takes(name: str):
         assert rules.user_last
 
 
-def test_what_every_model_has_in_common():
+def test_what_holds_for_every_model():
     for model in [*TABLE, "unknown"]:
         rules = rules_for(model)
         assert not rules.temperature

@@ -1,6 +1,7 @@
 """Deltas to a Messages stream: read back by our reader as they were, and by the SDK's own client."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,7 +104,7 @@ def test_a_stream_without_finished_is_cut_and_one_that_failed_says_so():
 
 
 def test_what_the_format_has_no_word_for_is_left_out():
-    silent = [OpaqueBlock(0, "gemini", "p", "{}"), OpaqueBlock(0, "anthropic-messages", "p", "[]"), PartBlock(1, "not json", "p")]
+    silent: list[Delta] = [OpaqueBlock(0, "gemini", "p", "{}"), OpaqueBlock(0, "anthropic-messages", "p", "[]"), PartBlock(1, "not json", "p")]
     silent += [ToolCallDelta(7, "no such call"), PartBlock(2, '{"signature": 1}', "p")]
     assert write(*silent) == b""
     late = write(TextDelta(0, "a"), TextDelta(1, "b"), PartBlock(0, '{"citations": [1]}', PRODUCER), Finished("finished"))
@@ -173,7 +174,7 @@ whole_parts = st.one_of(
     st.sampled_from(["finished", "length", "refused", "paused", "window_full"]),
 )
 def test_what_is_written_is_read_back(made: list[tuple[list[Delta], Part]], usage: Usage | None, stop: str):
-    placed = [type(each)(index, *[getattr(each, key) for key in each.__slots__[1:]]) for index, (given, _) in enumerate(made) for each in given]
+    placed = [placed_at(index, each) for index, (given, _) in enumerate(made) for each in given]
     reported: list[Delta] = [UsageReport(usage)] if usage is not None else []
     found = fold(read([write(*placed, *reported, Finished(stop))]))
     expected = [part for _, part in made]
@@ -182,6 +183,12 @@ def test_what_is_written_is_read_back(made: list[tuple[list[Delta], Part]], usag
     calls = any(isinstance(part, ToolCall) for part in expected)
     assert found.finished.stop_reason == ("tool_calls" if calls and stop == "finished" else stop)
     assert found.usage == told(usage)
+
+
+def placed_at(part: int, delta: Any) -> Delta:
+    """The delta of another part."""
+    moved: Delta = replace(delta, part=part)
+    return moved
 
 
 def told(usage: Usage | None) -> Usage | None:
