@@ -197,6 +197,7 @@ AGENTS: Sequence[AgentRevision] = (
     agent(context=[SYSTEM, {"renderer": "history"}], tools=TOOL_DOCUMENTS),
     agent(context=[{"renderer": "history"}, SYSTEM], turn={"partial_answers": "text"}),
     agent(context=[SYSTEM], tools=TOOL_DOCUMENTS),
+    agent(context=[{**SYSTEM, "id": "late", "placement": "tail"}, {"renderer": "history"}]),
 )
 TARGETS: Sequence[Target] = (
     TARGET,

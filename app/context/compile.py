@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.context.account import ToolFate, decisions
-from app.context.draft import Count, Decision, Draft, Item, Loss, NeutralMessage, NeutralRequest, Reason, SystemSection
+from app.context.draft import Count, Decision, Draft, Item, Loss, NeutralMessage, NeutralRequest, Reason, Rendered, SystemSection
 from app.context.origins import check_origins
 from app.context.passes import adjacency, binding, fitting, pairing, reasoning, text_tools, tool_call_ids
 from app.context.passes.measure import Measured, measure
@@ -21,7 +21,7 @@ from app.context.renderers import RENDERERS
 from app.context.sources import Sources, Tool
 from app.context.window import open_draft
 from app.entries.messages import Answer, ToolResult
-from app.entries.parts import ToolCall
+from app.entries.parts import Text, ToolCall
 
 COMPILER_VERSION = "1"
 POLICY_VERSION = "1"
@@ -95,6 +95,9 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
             losses = (*losses, Loss("tool_choice", "not_enforced"))
         text_tools.run(draft, declared, choice, count)
         declared, choice = (), None
+    for section, tokens in draft.tail:
+        message = NeutralMessage("user", (Text(section.text),), Rendered(section.renderer))
+        draft.insert(len(draft.placed), message, Reason.RENDERED, "system", tokens)
     adjacency.run(draft, count)
     binding.run(draft, declared)
     messages: list[NeutralMessage] = draft.sent()
@@ -118,7 +121,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
 
 def _prompt_parts(draft: Draft) -> int:
     """The prompt events of the render (T-02, S4-18)."""
-    found = len(draft.system)
+    found = len(draft.system) + len(draft.tail)
     for item in draft.placed:
         message = item.message
         if message is not None:

@@ -210,7 +210,8 @@ class Item:
 class Draft:
     """`items`: a row for each message of the window and each ephemeral one, in order. `placed`: the neutral list in the making.
 
-    `inserted`: rows that passes made. `system`: the sections so far, with their tokens. `losses`: what no step of a row can tell.
+    `inserted`: rows that passes made. `system`, `tail`: the sections so far, at the head and behind everything, with their tokens.
+    `losses`: what no step of a row can tell.
     """
 
     sources: Sources
@@ -218,6 +219,7 @@ class Draft:
     placed: list[Item] = field(default_factory=list)
     inserted: list[Item] = field(default_factory=list)
     system: list[tuple[SystemSection, int]] = field(default_factory=list)
+    tail: list[tuple[SystemSection, int]] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
 
     def keep(self, items: Iterable[Item], step: Step) -> None:

@@ -94,9 +94,9 @@ def test_no_call_and_no_result_stands_alone(given_sources: Sources):
 
 
 def settled(messages: tuple[NeutralMessage, ...]) -> list[NeutralMessage]:
-    """The list without closing words, and up to the newest answer where its results are still coming."""
+    """The list without closing words and late instructions, and up to the newest answer where its results are still coming."""
     found = list(messages)
-    if found and found[-1].origin == Rendered("adjacency"):
+    while found and isinstance(found[-1].origin, Rendered) and found[-1].origin.seq is None:
         found.pop()
     answers = [position for position, message in enumerate(found) if message.role == "assistant"]
     if answers and any(isinstance(message.origin, ToolRepair) for message in found[answers[-1] :]):
@@ -126,7 +126,7 @@ def test_message_count_counts_the_parts_of_the_render(given_sources: Sources):
         if row.source["kind"] == "entry" and row.disposition == "excluded" and row.by in OUT_BEFORE_PASSES
     }
     partial = given_sources.agent.partial_answers == "text"
-    expected = len(found.request.system)
+    expected = len(found.request.system) + sum(message.origin == Rendered("late") for message in found.request.messages)
     for message in given_sources.messages:
         if message.entry.seq in dropped:
             continue
