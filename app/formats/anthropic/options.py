@@ -9,8 +9,6 @@ from app.formats.protocols import WireLoss
 from app.models.efforts import nearest_effort
 from app.models.wire_rules import WireRules
 
-MARK: Mapping[str, str] = {"type": "ephemeral"}
-
 
 class Thinking(NamedTuple):
     """The keys of the body that ask for thinking, and why it is not what was wanted, if it is not."""
@@ -102,4 +100,4 @@ def set_marks(document: Mapping[str, Any], marks_max: int) -> None:
     if document.get("tools"):
         places.append(document["tools"][-1])
     for block in places[:marks_max]:
-        block["cache_control"] = dict(MARK)
+        block["cache_control"] = {"type": "ephemeral"}

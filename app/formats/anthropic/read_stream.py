@@ -113,8 +113,9 @@ class MessagesStreamReader:
         if kind == "content_block_delta":
             self._delta(event, data, found)
         elif kind == "content_block_start":
-            exact = _exact(data, event)
-            self._start(exact.get("index"), exact.get("content_block"), found)
+            if not _plain(event.get("content_block")):
+                event = _exact(data, event)
+            self._start(event.get("index"), event.get("content_block"), found)
         elif kind == "content_block_stop":
             self._stop(event.get("index"), found)
         elif kind == "message_start":
@@ -129,10 +130,9 @@ class MessagesStreamReader:
 
     def _delta(self, event: dict[str, Any], data: str, found: list[Delta]) -> None:
         index, delta = event.get("index"), event.get("delta")
-        if not isinstance(index, int) or not isinstance(delta, dict):
+        if type(index) is not int or type(delta) is not dict:
             return
-        kind = delta.get("type")
-        block = self._blocks.get(index)
+        kind, block = delta.get("type"), self._blocks.get(index)
         if block is None:
             opened = _OPENED_BY.get(kind) if isinstance(kind, str) else None
             if opened is None:
@@ -142,12 +142,10 @@ class MessagesStreamReader:
             text = delta.get("text")
             if type(text) is str:
                 block.text(text, found)
-        elif block.kind == "other" or kind == "citations_delta":
-            exact = _exact(data, event).get("delta")
-            if isinstance(exact, dict):
-                block.take(exact, found)
-        else:
+        elif kind == "input_json_delta" or _plain(delta):
             block.take(delta, found)
+        else:
+            block.take(_exact(data, event)["delta"], found)
 
     def _begin(self, event: dict[str, Any], data: str, found: list[Delta]) -> None:
         message = event.get("message")
@@ -206,6 +204,11 @@ class MessagesStreamReader:
     def _fail(self, failed: StreamFailed, found: list[Delta]) -> None:
         found.append(failed)
         self._over = True
+
+
+def _plain(value: Any) -> bool:
+    """Whether an object holds strings alone, whose spelling needs no second reading; `input` of a call begins empty."""
+    return isinstance(value, dict) and all(type(item) is str or item == {} for item in value.values())
 
 
 def _exact(data: str, event: dict[str, Any]) -> dict[str, Any]:

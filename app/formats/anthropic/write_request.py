@@ -1,8 +1,7 @@
 """A neutral request to the bytes of a Messages request, and the pointers of everything in it.
 
 Messages of one role that follow one another are folded into one, and results into the user message behind their answer, as the provider
-would fold them (wire-format notes 4.3, 12.7). Nothing is dropped or moved. What the format cannot say is left out or said in words,
-with a loss.
+would fold them (wire-format notes 4.3, 12.7). Nothing is moved. What the format cannot say is left out or said in words, with a loss.
 """
 
 import re
