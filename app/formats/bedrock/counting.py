@@ -21,7 +21,7 @@ class _Count:
         return {"input": {"converse": {key: self._document[key] for key in _COUNTED if key in self._document}}}
 
 
-def _body(document: Mapping[str, Any]) -> bytes:
+def _body(model: str, document: Mapping[str, Any]) -> bytes:
     return spelled(lambda _: _Count(document))[0]
 
 

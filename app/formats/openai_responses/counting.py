@@ -40,7 +40,7 @@ def count_path(model: str) -> str:
     return "/responses/input_tokens"
 
 
-def count_body(document: Mapping[str, Any]) -> bytes:
+def count_body(model: str, document: Mapping[str, Any]) -> bytes:
     """The request of a count. `document`: the tree of the call's body."""
     return spelled(lambda scrub: _Counted(document))[0]
 
