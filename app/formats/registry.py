@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from app.formats import bedrock, gemini, openai_chat, openai_responses
+from app.formats import anthropic, bedrock, gemini, openai_chat, openai_responses
 from app.formats.claude_code.read import read as read_claude_code
 from app.formats.jsonl.read import read as read_jsonl
 from app.formats.openai_chat.read_request import read as read_openai_chat
@@ -15,6 +15,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         for form in (
             openai_chat.FORMAT,
             openai_responses.FORMAT,
+            anthropic.FORMAT,
             gemini.FORMAT,
             bedrock.FORMAT,
         )

@@ -33,6 +33,7 @@ class WireRules:
 
     Order and texts (pass `adjacency`)
     system_role            the role under which the folded system sections are sent, where the format has one
+    system_inside          whether a system message may stand among the others (of Claude, newer models take one)
     user_first, user_last  whether the list has to begin, and to end, with user input
     reply_after_results    whether an answer has to stand between results and the next input (Mistral)
     results_in_call_order  whether the results of an answer follow the order of its calls
@@ -46,6 +47,7 @@ class WireRules:
     image_urls, file_urls  whether by http URL
     image_types, file_types   media types that are taken, separated by blanks; `*`: any
     image_bytes_max, file_bytes_max   the greatest decoded size of one; 0: no limit is known
+    images_max             how many images one request may hold; 0: no limit is known
     error_media            whether the result of a failed call may hold any
     result_images, result_files       whether they may stand in a tool result; where not, the pass puts them behind the results as user input
     result_status          whether a result may be marked as failed, where the format has a mark; its text says so where not
@@ -61,6 +63,8 @@ class WireRules:
     Parameters
     thinking               how thinking is asked for: empty (not at all), `effort`, `adaptive`, `budget`, `level`
     efforts                the words of effort that the model takes, separated by blanks; another one becomes the nearest, with a loss
+    thinking_types         the values of `thinking.type` that a Claude model takes, separated by blanks
+    thinking_off_efforts   the efforts beside which it can be told not to think, or between tools alone
     temperature            whether sampling parameters may be sent
     default_effort         the effort of a model that takes sampling parameters only at `none`, where no effort is asked for; empty: of any other
     stream_usage           whether `stream_options.include_usage` may be asked for
@@ -86,6 +90,7 @@ class WireRules:
     history_needs_tools: bool = False
     arguments: str = "text"
     system_role: str = "system"
+    system_inside: bool = True
     user_first: bool = False
     user_last: bool = False
     reply_after_results: bool = False
@@ -102,6 +107,7 @@ class WireRules:
     file_types: str = "*"
     image_bytes_max: int = 0
     file_bytes_max: int = 0
+    images_max: int = 0
     error_media: bool = True
     result_images: bool = False
     result_files: bool = False
@@ -114,6 +120,8 @@ class WireRules:
     reasoning_always: bool = False
     thinking: str = "effort"
     efforts: str = "none minimal low medium high xhigh max"
+    thinking_types: str = ""
+    thinking_off_efforts: str = "low medium high xhigh max"
     temperature: bool = True
     default_effort: str = ""
     stream_usage: bool = True

@@ -3,6 +3,8 @@
 Rules: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from app.config.limits import SSE_EVENT_BYTES_MAX
@@ -23,6 +25,10 @@ class SseEvent(NamedTuple):
     data: str
     name: str = "message"
     id: str = ""
+
+
+_event: Callable[[tuple[str, str, str]], SseEvent] = partial(tuple.__new__, SseEvent)
+"""Makes an event from its fields at once."""
 
 
 class SseReader:
@@ -66,9 +72,20 @@ class SseReader:
             self._line.clear()
             self._line_bytes = 0
         found: list[SseEvent] = []
+        most = self._event_bytes_max
         for line in lines:
             if not line:
-                self._dispatch(found)
+                if self._data:
+                    self._dispatch(found)
+                else:
+                    self._name = b""
+            elif len(line) >= most:
+                self._take(line)
+            elif line[:6] == b"data: " and not self._data:  # this and a name are what nearly every line is that is not blank
+                self._data.append(line[6:])
+                self._data_bytes = len(line) - 5
+            elif line[:7] == b"event: ":
+                self._name = line[7:]
             else:
                 self._take(line)
         if rest:
@@ -92,12 +109,11 @@ class SseReader:
 
     def _dispatch(self, found: list[SseEvent]) -> None:
         name, self._name = self._name, b""
-        if not self._data:
-            return
         data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
         self._data = []
         self._data_bytes = 0
-        found.append(SseEvent(data.decode("utf-8", "replace"), name.decode("utf-8", "replace") or "message", self._id.decode("utf-8", "replace")))
+        called = name.decode("utf-8", "replace") if name else "message"
+        found.append(_event((data.decode("utf-8", "replace"), called, self._id.decode("utf-8", "replace") if self._id else "")))
 
     def _check(self, length_bytes: int) -> None:
         if length_bytes > self._event_bytes_max:
