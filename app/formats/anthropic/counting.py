@@ -24,7 +24,7 @@ def _path(model: str) -> str:
     return "/messages/count_tokens"
 
 
-def _body(tree: Mapping[str, Any]) -> bytes:
+def _body(model: str, tree: Mapping[str, Any]) -> bytes:
     return spelled(lambda scrub: _Counted(tree))[0]
 
 
