@@ -131,7 +131,7 @@ def _in_blob(part: Part, blobs: dict[str, NewBlob]) -> Part:
     blobs[blob.digest] = NewBlob(blob.digest, TEXT_MEDIA_TYPE, content)
     match part:
         case Text():
-            return Text("", blob)
+            return part._replace(text="", blob=blob)
         case Reasoning():
             return replace(part, text="", blob=blob)
         case ToolCall():
@@ -162,7 +162,7 @@ def loaded(part: Part, texts: Mapping[str, tuple[str, bytes]]) -> Part:
     """The part with its text put back from the blobs (digest → media type, bytes); media stay references."""
     match part:
         case Text(blob=Blob() as blob):
-            return Text(blob_text(texts[blob.digest][1]))
+            return part._replace(text=blob_text(texts[blob.digest][1]), blob=None)
         case Reasoning(blob=Blob() as blob):
             return replace(part, text=blob_text(texts[blob.digest][1]), blob=None)
         case ToolCall(blob=Blob() as blob):

@@ -41,7 +41,7 @@ async def test_an_export_is_imported_again_as_it_was(client: httpx.AsyncClient) 
     [
         ("/sessions/import", 422, "invalid-request"),
         ("/sessions/import?format=word", 422, "invalid-request"),
-        ("/sessions/import?format=codex", 422, "not-yet-supported"),
+        ("/sessions/import?format=codex", 422, "unreadable-import"),
         ("/sessions/import?format=openai-chat&agent=nobody", 404, "not-found"),
         ("/sessions/import?format=jsonl", 422, "unreadable-import"),
     ],
