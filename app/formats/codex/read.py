@@ -11,7 +11,7 @@ from typing import Any
 from app.entries.messages import Answer, Message, Status
 from app.entries.parts import Text, ToolCall
 from app.entries.wire import read_timestamp
-from app.formats.codex.words import NO_MESSAGE, spoken_by_items, spoken_in_events, why_lost
+from app.formats.codex.words import BARE, NO_MESSAGE, spoken_by_items, spoken_in_events, why_lost
 from app.formats.protocols import ImportedSession, Note, UnreadableImport
 from app.formats.reading import mapping, word
 from app.formats.reading.entries import Entries, spare
@@ -36,7 +36,7 @@ def _layered(record: Mapping[str, Any]) -> Mapping[str, Any]:
     if "payload" in record:
         return record
     if "type" in record:
-        return {"type": "response_item", "payload": record}
+        return {"type": "response_item" if str(record["type"]) in BARE else str(record["type"]), "payload": record}
     return {"type": "session_meta" if "id" in record else str(record.get("record_type")), "payload": record, "timestamp": record.get("timestamp")}
 
 

@@ -8,6 +8,12 @@ from app.formats.reading import mapping, word
 NO_MESSAGE = frozenset({"ghost_snapshot", "other"})
 """Types of `response_item` that were never said to a model or by one."""
 
+BARE = frozenset(
+    {"message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "local_shell_call"}
+    | {"web_search_call"}
+)
+"""Types of items that files of the older layout hold, each as a line of its own."""
+
 _LINES = {
     "session_meta": "the head of the session that this one was made from",
     "turn_context": "settings of a turn; its model stands with the answers",

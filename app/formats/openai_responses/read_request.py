@@ -69,7 +69,7 @@ def _instructions(value: Any, place: str, entries: Entries, items: Items) -> Non
 def _response(found: Mapping[str, Any], answered: list[Any], prefix: str, entries: Entries, items: Items) -> None:
     """The output of one response: how it ended holds for its last answer."""
     items.close()
-    items.says_model = True
+    items.says_model = items.says_end = True
     at = moment(found.get("created_at"))
     before = len(entries.session.entries)
     for index, item in enumerate(answered):
@@ -79,6 +79,7 @@ def _response(found: Mapping[str, Any], answered: list[Any], prefix: str, entrie
     )
     if last is None:
         last = entries.add("assistant_message", Answer((), Status.COMPLETED, items.model), f"{prefix}output", at)
+        entries.keep()
     status = _STATUSES.get(str(found.get("status")), Status.COMPLETED)
     entries.settle(last, status, _stop_reason(found, entries, last))
     entries.tell(last, {"response": {key: found[key] for key in _TOLD if found.get(key) is not None}})

@@ -37,7 +37,8 @@ _HEADER = ("id", "version", "timestamp", "cwd", "provider", "modelId", "thinking
 _USER = frozenset({"role", "content", "timestamp"})
 _ANSWER = _USER | {"model", "stopReason"}
 _RESULT = _USER | {"toolCallId", "toolName", "isError", "details"}
-_SUMMARY = frozenset({"type", "id", "parentId", "timestamp", "summary"})
+_RECORD = frozenset({"type", "id", "parentId", "timestamp"})
+_SUMMARY = _RECORD | {"summary"}
 
 
 def read(data: Iterable[bytes]) -> Iterator[ImportedSession]:
@@ -54,9 +55,11 @@ def read(data: Iterable[bytes]) -> Iterator[ImportedSession]:
 
 
 def _bare(pieces: Sequence[bytes]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Messages without their records."""
+    """Messages without their records; pi's have a time each, which tells them from others."""
     _, document = next(documents(pieces))
     messages = document if isinstance(document, list) else [document]
+    if not all(moment(mapping(message).get("timestamp"), 1000) for message in messages):
+        raise UnreadableImport("The file holds no message of a pi session.")
     return [(f"message {index}", {"type": "message", "message": message}) for index, message in enumerate(messages)]
 
 
@@ -93,7 +96,7 @@ class _Session:
             message = mapping(record.get("message"))
             self._message(place, message, at or moment(message.get("timestamp"), 1000))
         elif kind == "custom_message":
-            self._message(place, {**record, "role": "custom"}, at)
+            self._message(place, {**spare(record, _RECORD), "role": "custom"}, at)
         elif kind in ("compaction", "branch_summary"):
             self._summary(place, record, at, compaction=kind == "compaction")
         elif kind == "session_info" and word(record, "name") is not None:

@@ -26,10 +26,12 @@ def documents(data: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
             break
     if total <= IMPORT_LINE_BYTES_MAX:
         try:
-            yield "", value_of(b"".join(head).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"))
-            return
+            whole = value_of(b"".join(head).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"))
         except ValueError:
             pass
+        else:
+            yield "", whole
+            return
     any_found = False
     for number, line in lines(chain(head, source)):
         if line is None:

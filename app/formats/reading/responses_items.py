@@ -50,6 +50,8 @@ class Items:
     model: str | None = None
     says_model: bool = False
     """Whether the file says so of each answer, and not only of the request that holds them."""
+    says_end: bool = False
+    """Whether the file says how an answer ended; else an item that is not complete tells it."""
     _open: int | None = None
     _after: str | None = None
     _names: dict[str, str] = field(default_factory=dict)
@@ -123,7 +125,7 @@ class Items:
             self.entries.grow(self._open, parts, place)
         self.entries.keep()
         self._names.update({part.tool_call_id: part.name for part in parts if isinstance(part, ToolCall)})
-        if item.get("status") in ("in_progress", "incomplete") and item.get("type") in ("message", *_CALLS):
+        if not self.says_end and item.get("status") in ("in_progress", "incomplete") and item.get("type") in ("message", *_CALLS):
             self.entries.settle(self._open, Status.INTERRUPTED, None, "an item of it is not complete: the answer is kept as interrupted")
 
     def _call(self, kind: str, item: Mapping[str, Any], place: str, session: ImportedSession) -> Part:
