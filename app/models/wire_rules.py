@@ -40,9 +40,10 @@ class WireRules:
     Media (pass `fitting`)
     images, files          whether they are taken at all in user messages
     image_urls, file_urls  whether by http URL
-    image_types, file_types   media types that are taken, separated by blanks
+    image_types, file_types   media types that are taken, separated by blanks; `*`: any
     image_bytes_max, file_bytes_max   the greatest decoded size of one; 0: no limit is known
-    result_images, result_files       whether they may stand in a tool result; images of results go behind them as user input where not
+    error_media            whether the result of a failed call may hold any
+    result_images, result_files       whether they may stand in a tool result; where not, the pass puts them behind the results as user input
 
     What a provider gave and gets back (pass `reasoning`)
     provider_blocks        whether its own blocks are sent back to it at all
@@ -90,9 +91,10 @@ class WireRules:
     image_urls: bool = True
     file_urls: bool = False
     image_types: str = "image/png image/jpeg image/gif image/webp"
-    file_types: str = "application/pdf"
+    file_types: str = "*"
     image_bytes_max: int = 0
     file_bytes_max: int = 0
+    error_media: bool = True
     result_images: bool = False
     result_files: bool = False
     provider_blocks: bool = False
