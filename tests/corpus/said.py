@@ -140,7 +140,7 @@ SEALS = ("signature", "encrypted_content", "thoughtSignature", "data")
 
 
 def _leaves(value: Any) -> list[tuple[str, Any]]:
-    found = []
+    found: list[tuple[str, Any]] = []
     for key, item in value.items() if isinstance(value, dict) else ():
         found += [(key, item)] if isinstance(item, str) else _leaves(item)
     return found
@@ -148,7 +148,7 @@ def _leaves(value: Any) -> list[tuple[str, Any]]:
 
 def beside(session: ImportedSession) -> dict[str, list[str]]:
     """What stands beside each text and call that has something: position → strings."""
-    found = {}
+    found: dict[str, list[str]] = {}
     for number, entry in enumerate(session.entries):
         assert not isinstance(entry.body, str)
         for at, part in enumerate(entry.body.parts):

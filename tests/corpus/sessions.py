@@ -239,7 +239,8 @@ def _ui_piece(part: Any) -> Piece:
     if part["type"] == "text":
         return ("text", part["text"])
     if part["type"] == "reasoning":
-        given = next(iter(part.get("providerMetadata", {}).values()), {})
-        signed = next(iter(part.get("details", ())), {}).get("signature")
+        (given,) = part.get("providerMetadata", {"": {}}).values()
+        (detail,) = part.get("details", [{}])
+        signed = detail.get("signature")
         return ("reasoning", part.get("text") or part["reasoning"], given.get("signature") or given.get("reasoningEncryptedContent") or signed)
     return at_url(part["url"]) if part["type"] == "file" else ("other", part)

@@ -64,7 +64,7 @@ class _Rollout:
 
     def _line(self, place: str, record: Mapping[str, Any]) -> None:
         kind, payload = str(record.get("type")), mapping(record.get("payload"))
-        what = "/".join(part for part in (kind, word(payload, "type")) if part)
+        what = "/".join(dict.fromkeys(part for part in (kind, word(payload, "type")) if part))
         if kind == "response_item" and str(payload.get("type")) not in NO_MESSAGE:
             self.items.take(payload, place, read_timestamp(record.get("timestamp")), hidden=self._injected(payload))
         elif kind == "session_meta" and not self.header:

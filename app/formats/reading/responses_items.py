@@ -5,7 +5,7 @@ items, until something is said to it. An item that we do not model is kept whole
 
 What stands beside a part is in the form that the dialect's own streams leave:
 
-Reasoning.opaque   the item, whole
+Reasoning.opaque   the item, whole; none of reasoning in plain words
 ToolCall.opaque    `{"item": …, "after": …}`: the item, its arguments emptied, since the part has them
 Text.opaque        `{"item": …, "index": …, "part": …, "after": …}`: the message, `content` emptied; the position of this text in it; the
                    content part, its text emptied and without `logprobs`, which nobody takes back
@@ -34,6 +34,7 @@ _SPOKEN = {"output_text": "text", "text": "text", "refusal": "refusal"}
 """Content parts of an answer that say something, and the key under which they do."""
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
 _MESSAGE = frozenset({"type", "role", "content"})
+_REASONING = frozenset({"type", "summary", "content"})
 _OUTPUT = frozenset({"type", "call_id", "output"})
 _TEXT = frozenset({"type", "text"})
 _MEDIA = frozenset({"type", "image_url", "file_data", "file_url", "filename", "input_audio"})
@@ -70,7 +71,7 @@ class Items:
             self._say((self._call(str(kind), item, place, session),), item, place, at)
         elif kind == "reasoning":
             self._after = word(item, "id")
-            self._say((self._reasoning(item),), item, place, at)
+            self._say((self._reasoning(item, place),), item, place, at)
         else:
             self._say((self._opaque(item, str(kind), place, session),), item, place, at)
 
@@ -149,10 +150,14 @@ class Items:
     def _block(self, block: dict[str, Any]) -> str:
         return lossless.dumps(block if self._after is None else {**block, "after": self._after})
 
-    def _reasoning(self, item: Mapping[str, Any]) -> Reasoning:
-        """What of it can be read, and the item as it is."""
+    def _reasoning(self, item: Mapping[str, Any], place: str) -> Reasoning:
+        """What of it can be read, and the item as it is where the rest is encrypted: without that nobody takes it back."""
         texts = [found for key in ("summary", "content") for piece in _list(item.get(key)) if (found := word(mapping(piece), "text")) is not None]
-        return Reasoning("\n\n".join(texts), lossless.dumps(item), self.producer)
+        if word(item, "encrypted_content") is not None:
+            return Reasoning("\n\n".join(texts), lossless.dumps(item), self.producer)
+        for key in spare(item, _REASONING):
+            self.entries.change(place, str(key), "a field of plain reasoning that is not kept")
+        return Reasoning("\n\n".join(texts))
 
     def _opaque(self, item: Any, kind: str, place: str, session: ImportedSession) -> Opaque:
         session.changed.append(Note(place, kind[:64], "an item that is not modelled; it is kept as it is, for nobody but who made it"))
