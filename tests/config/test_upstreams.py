@@ -7,7 +7,8 @@ import pytest
 from app.config.faults import ConfigError
 from app.config.secret import Secret
 from app.config.settings import load_settings, secrets_of
-from app.config.upstreams import ModelLimits, Timeouts
+from app.config.upstreams import IMPORT_ACCOUNT, ModelLimits, Timeouts
+from app.entries import producers
 
 PLAIN = '[upstreams.local]\ndialect = "openai-chat"\nbase_url = "http://127.0.0.1:8081/v1/"\n'
 
@@ -91,6 +92,7 @@ def test_a_key_that_is_not_set_yet_is_no_key(load):
         ('[upstreams."Bad Name"]\ndialect = "openai-chat"', "a name is lower-case"),
         ('[upstreams.b]\nbase_url = "http://h/v1"', "upstreams.b.dialect: missing"),
         ('account = "No Good"', "upstreams.local.account: lower-case letters"),
+        ('account = "import"', "upstreams.local.account: `import` stands for the unknown accounts"),
         ('[upstreams.b]\ndialect = "openai-chat"', "upstreams.b.base_url: missing"),
     ],
 )
@@ -117,3 +119,10 @@ def test_a_key_cannot_write_headers_and_is_not_repeated(load, value):
     with pytest.raises(ConfigError, match=r"upstreams\.local\.headers_env\.X-Key: visible ASCII") as caught:
         load(PLAIN + 'headers_env = { "X-Key" = "KEY" }\n', {"KEY": value})
     assert "nter" not in str(caught.value)
+
+
+def test_the_account_of_imports_is_nobodys(load):
+    assert IMPORT_ACCOUNT == producers.IMPORT_ACCOUNT
+    with pytest.raises(ConfigError, match=r"upstreams\.import\.account"):
+        load(PLAIN.replace("local", "import"))
+    assert load(PLAIN.replace("local", "import") + 'account = "mine"').upstreams["import"].account == "mine"

@@ -167,10 +167,9 @@ def put(root: Any, address: tuple[Any, ...], new: Any) -> None:
             value = value.get(key)
         else:
             return
-    if isinstance(value, dict) and isinstance(last, str):
-        value[last] = new
-    elif isinstance(value, list) and isinstance(last, int) and last < len(value):
-        value[last] = new
+    holder: Any = value
+    if isinstance(value, dict if isinstance(last, str) else list) and (isinstance(last, str) or last < len(value)):
+        holder[last] = new
 
 
 @accounted
