@@ -89,6 +89,9 @@ ERROR_BODY_BYTES_MAX: Final = 64 * 2**10
 HEADER_BYTES_MAX: Final = 32 * 2**10
 """Headers of one upstream answer."""
 
+COUNT_SECONDS_MAX: Final = 10
+"""One count of a request's tokens by its provider; the estimate stands after that."""
+
 HEADERS_PER_UPSTREAM_MAX: Final = 64
 """Headers that the operator sets for one upstream."""
 

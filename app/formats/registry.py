@@ -3,12 +3,23 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from app.formats import openai_chat
+from app.formats import anthropic, bedrock, gemini, openai_chat, openai_responses
 from app.formats.claude_code.read import read as read_claude_code
 from app.formats.jsonl.read import read as read_jsonl
 from app.formats.openai_chat.read_request import read as read_openai_chat
 from app.formats.protocols import Format, Importer
 
-FORMATS: Mapping[str, Format] = MappingProxyType({form.dialect: form for form in (openai_chat.FORMAT,)})
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        form.dialect: form
+        for form in (
+            openai_chat.FORMAT,
+            openai_responses.FORMAT,
+            anthropic.FORMAT,
+            gemini.FORMAT,
+            bedrock.FORMAT,
+        )
+    }
+)
 
 IMPORTERS: Mapping[str, Importer] = MappingProxyType({"jsonl": read_jsonl, "openai-chat": read_openai_chat, "claude-code": read_claude_code})

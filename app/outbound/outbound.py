@@ -1,8 +1,12 @@
 """What services take from this room: the way to an upstream, and how often it is tried."""
 
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from app.config.upstreams import SCRIPTED, Upstream
+from app.formats.protocols import Format
+from app.models.resolve import ModelChoice
 from app.outbound.client import Clients
 from app.outbound.exchange import Channel, Outgoing
 from app.outbound.media import MediaFetcher
@@ -36,6 +40,10 @@ class Outbound:
     def dispatch(self, outgoing: Outgoing) -> Dispatch:
         """A call, ready to be iterated."""
         return Dispatch(self.channel_of(outgoing.upstream), outgoing, self.retry_of(outgoing.upstream))
+
+    async def count(self, upstream: Upstream, form: Format, model: ModelChoice, document: Mapping[str, Any]) -> int | None:
+        """The tokens of a request as the provider counts them; None where it does not, or failed to. Never raises."""
+        return None if upstream.name == SCRIPTED else await self._provider.count(upstream, form, model, document)
 
     async def aclose(self) -> None:
         """Closes all connections."""

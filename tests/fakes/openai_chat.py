@@ -1,7 +1,7 @@
-"""A Chat Completions endpoint that is as strict as the real one and answers with recorded streams.
+"""A Chat Completions endpoint that is as strict as the real one and answers with recorded streams or by script.
 
 It checks each request by rules of its own (`openai_chat_rules`), answers a breach with 400 in OpenAI's error shape, and otherwise
-plays the next of its streams, byte for byte.
+writes the next of its answers, or plays the next of its streams, byte for byte.
 """
 
 import json
@@ -10,17 +10,23 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from app.config.upstreams import Upstream
+from tests.fakes.answers import Answer
 from tests.fakes.openai_chat_rules import Breach, breaches
+from tests.fakes.openai_chat_stream import write_stream
 from tests.fakes.serving import FakeServer, Fault, Request, reply, serving
 
 KEY = "sk-made-up-for-the-fake-0123456789"
 
 
 class FakeOpenAI(FakeServer):
-    """`refused` has with each body the breaches that were found in it."""
+    """`answers` go before `streams`. `refused` has with each body the breaches that were found in it."""
 
     dialect = "openai-chat"
     key = KEY
+
+    def __init__(self, streams: Sequence[bytes] = (), answers: Sequence[Answer] = ()) -> None:
+        super().__init__(streams)
+        self.answers = list(answers)
 
     async def answer(self, request: Request, send: Any) -> None:
         if (request.method, request.path) != ("POST", "/v1/chat/completions"):
@@ -42,7 +48,15 @@ class FakeOpenAI(FakeServer):
             self.refused.append((body, found))
             await _error(send, 400, found[0])
         else:
-            await self.serve(send, body, {"x-request-id": f"req_fake_{len(self.served) + 1}"})
+            await self.serve(send, body, {"x-request-id": f"req_fake_{len(self.served) + 1}"}, lambda: self.written(body))
+
+    def written(self, body: Any) -> bytes:
+        """The answer to a body that was put among `served`."""
+        if not self.answers:
+            return self.next_stream()
+        answer = self.answers[min(len(self.served), len(self.answers)) - 1]
+        include_usage = (body.get("stream_options") or {}).get("include_usage") is True
+        return write_stream(answer, body["model"], len(self.served), include_usage)
 
     async def fail(self, send: Any, fault: Fault) -> None:
         assert fault.status is not None
@@ -69,7 +83,9 @@ async def refuse(send: Any, status: int, words: str) -> None:
 
 
 @asynccontextmanager
-async def fake_openai(streams: Sequence[bytes], kind: type[FakeOpenAI] = FakeOpenAI) -> AsyncIterator[FakeOpenAI]:
+async def fake_openai(
+    streams: Sequence[bytes] = (), kind: type[FakeOpenAI] = FakeOpenAI, answers: Sequence[Answer] = ()
+) -> AsyncIterator[FakeOpenAI]:
     """The endpoint on a free port of this machine; `kind`: one that does more."""
-    async with serving(kind(streams)) as fake:
+    async with serving(kind(streams, answers)) as fake:
         yield fake

@@ -62,7 +62,7 @@ async def get_revision(exchange: Exchange) -> Response:
 async def list_upstreams(exchange: Exchange) -> Response:
     """Names, dialects and whether a key is there; nothing else of the operator's configuration is ever shown."""
     upstreams = sorted(exchange.settings.upstreams.values(), key=lambda one: one.name)
-    return json_answer(listed([{"name": one.name, "dialect": one.dialect, "has_key": one.api_key is not None} for one in upstreams], False, None))
+    return json_answer(listed([{"name": one.name, "dialect": one.dialect, "has_key": one.has_key} for one in upstreams], False, None))
 
 
 async def list_models(exchange: Exchange) -> Response:

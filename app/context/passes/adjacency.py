@@ -5,7 +5,7 @@ none of them depends on what comes after its place, but for the closing words, w
 """
 
 from app.context.draft import Count, Draft, Item, NeutralMessage, Reason, Rendered, Role
-from app.entries.parts import Text, ToolCall
+from app.entries.parts import Media, Text, ToolCall
 
 NAME = "adjacency"
 
@@ -21,8 +21,8 @@ def run(draft: Draft, count: Count) -> None:
     rules = draft.sources.target.rules
     if rules.results_in_call_order:
         _order(draft)
-    if rules.reply_after_results:
-        _reply(draft, count)
+    if rules.reply_after_results or not rules.files_beside_results:
+        _reply(draft, count, rules.reply_after_results)
     messages = [item.message for item in draft.placed if item.message is not None]
     if rules.user_first and (messages or draft.system) and not (messages and messages[0].role in _INPUT):
         _insert(draft, 0, "user", OPENING_TEXT, Reason.USER_FIRST, count)
@@ -59,15 +59,23 @@ def _sort(draft: Draft, group: list[int], wanted: dict[str, int]) -> None:
             draft.replace(item, (Reason.RESULT_ORDER,), NAME, message)
 
 
-def _reply(draft: Draft, count: Count) -> None:
+def _reply(draft: Draft, count: Count, always: bool) -> None:
+    """An answer between results and the inputs behind them: always, or where there is a file among these."""
     before: str | None = None
+    gap: int | None = None
     gaps: list[int] = []
     for position, item in enumerate(draft.placed):
-        if item.message is None:
+        message = item.message
+        if message is None:
             continue
-        if before == "tool" and item.message.role in _INPUT:
-            gaps.append(position)
-        before = item.message.role
+        if message.role not in _INPUT:
+            gap = None
+        elif before == "tool":
+            gap = position
+        if gap is not None and (always or any(isinstance(part, Media) and part.kind == "file" for part in message.parts)):
+            gaps.append(gap)
+            gap = None
+        before = message.role
     for number, position in enumerate(gaps):
         _insert(draft, position + number, "assistant", REPLY_TEXT, Reason.REPLY_AFTER_RESULTS, count)
 

@@ -5,8 +5,12 @@ import pytest
 from app.context.compile import Compiled, compile_context
 from app.context.draft import Rendered
 from app.context.report import source_map
-from app.entries.parts import Text
+from app.entries.messages import Message
+from app.entries.parts import Blob, Media, Part, Text
 from tests.strategies import SYSTEM, Ledger, agent, call, target, tokens
+
+FILE = Media("file", Blob("sha256:" + "a" * 64, "application/pdf", 9))
+IMAGE = Media("image", Blob("sha256:" + "b" * 64, "image/png", 9))
 
 
 def told(found: Compiled) -> list[str]:
@@ -75,3 +79,20 @@ def test_an_answer_stands_between_results_and_input_where_a_server_asks_for_it()
     found = compile_context(ledger.sources(target=target(reply_after_results=True)), tokens)
     assert told(found)[2:] == ["tool ok c", "assistant OK.", "user next"]
     assert len(compile_context(ledger.sources(target=target()), tokens).request.messages) == 4
+
+
+@pytest.mark.req("S0-28")
+def test_a_file_does_not_stand_beside_results_where_it_may_not():
+    ledger = Ledger()
+    ledger.user("q")
+    groups: list[list[Part]] = [[Text("look"), FILE], [Text("look")], [IMAGE, FILE]]
+    for inputs in groups:
+        ledger.answer(call("g1"))
+        ledger.result("g1", "r")
+        for part in inputs:
+            ledger.add("user_message", Message((part,)))
+    roles = [message.role for message in compile_context(ledger.sources(target=target(files_beside_results=False)), tokens).request.messages]
+    group = ["assistant", "tool"]
+    assert roles == ["user", *group, "assistant", "user", "user", *group, "user", *group, "assistant", "user", "user"]
+    plain = [message.role for message in compile_context(ledger.sources(target=target()), tokens).request.messages]
+    assert plain == ["user", *group, "user", "user", *group, "user", *group, "user", "user"]
