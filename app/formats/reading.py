@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from app.config.limits import BLOB_BYTES_MAX, IMPORT_LINE_BYTES_MAX, JSON_DEPTH_MAX
 from app.entries import lossless
-from app.entries.parts import Blob, Media
+from app.entries.parts import Media
+from app.entries.pictures import blob_of
 from app.formats.protocols import ImportedSession
 
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),(.*)", re.DOTALL)
@@ -86,7 +87,7 @@ def store(session: ImportedSession, kind: Literal["image", "file"], media_type: 
         return None
     digest = "sha256:" + sha256(content).hexdigest()
     session.blobs[digest] = (media_type, content)
-    return Media(kind, Blob(digest, media_type, len(content)), filename=filename)
+    return Media(kind, blob_of(digest, media_type, content), filename=filename)
 
 
 def store_url(session: ImportedSession, kind: Literal["image", "file"], url: str, filename: str | None = None) -> Media | None:

@@ -11,6 +11,7 @@ from app.config.limits import BLOB_BYTES_MAX
 from app.entries.errors import Fault, Invalid
 from app.entries.messages import Message
 from app.entries.parts import Blob, Media, Part, Text
+from app.entries.pictures import blob_of
 from app.services.media import known_media, named_media, with_media
 from app.services.write import Draft, blob_digest
 from app.storage.blobs import Blobs
@@ -121,4 +122,4 @@ def _media(item: Mapping[str, Any], media: dict[str, tuple[str, bytes]], pointer
         raise Invalid([Fault(f"{pointer}/data", "too-large", f"A blob may hold {BLOB_BYTES_MAX} bytes.")])
     digest = blob_digest(content)
     media[digest] = (item["media_type"], content)
-    return Media(kind, Blob(digest, item["media_type"], len(content)), filename=filename)
+    return Media(kind, blob_of(digest, item["media_type"], content), filename=filename)
