@@ -1,10 +1,13 @@
 """What services take from this room: the way to an upstream, and how often it is tried."""
 
 import sys
+from collections.abc import Iterable, Mapping
 
 from app.config.upstreams import SCRIPTED, Upstream
+from app.models.resolve import Limits
 from app.outbound.client import Clients
 from app.outbound.exchange import Channel, Outgoing
+from app.outbound.model_lists import listed_limits
 from app.outbound.providers import Provider
 from app.outbound.retry import Dispatch, RetryPolicy
 from app.outbound.scripted import RETRY_WAIT_MS_MAX, Scripted
@@ -31,6 +34,10 @@ class Outbound:
     def dispatch(self, outgoing: Outgoing) -> Dispatch:
         """A call, ready to be iterated."""
         return Dispatch(self.channel_of(outgoing.upstream), outgoing, self.retry_of(outgoing.upstream))
+
+    async def listed_limits(self, upstreams: Iterable[Upstream]) -> Mapping[str, Mapping[str, Limits]]:
+        """What those providers say of their own models that the operator has asked: upstream → model → limits. Never fails."""
+        return await listed_limits(self._clients, upstreams)
 
     async def aclose(self) -> None:
         """Closes all connections."""
