@@ -21,6 +21,7 @@ from app.services.entries import Entries
 from app.services.explain import Explain
 from app.services.inputs import Inputs
 from app.services.keys import Keys
+from app.services.media import Uploads
 from app.services.minting import new_uuid
 from app.services.model_list import ModelList
 from app.services.replays import Replays
@@ -112,6 +113,8 @@ class House:
         calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of)
         loop = Loop(calls, views)
         desk = Desk(store, writer, revisions, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
+        if settings.fetch_media != "off":
+            desk.fetch = outbound.media(private=settings.fetch_media == "any").fetch
         endings = Endings(desk)
         self._keeper = Keeper(
             desk,
@@ -131,6 +134,7 @@ class House:
             states=States(store, revisions),
             entries=Entries(store, writer, self._transcripts, endings),
             transcripts=self._transcripts,
+            uploads=Uploads(store.blobs),
             verifier=Verifier(store.ledger),
             keys=Keys(store.keys),
             replays=Replays(store.idempotency),

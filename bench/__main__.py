@@ -13,11 +13,11 @@ import uvloop
 
 from bench.database import open_bench_database
 from bench.rows import compile as compile_rows
-from bench.rows import http, start, storage, streams
+from bench.rows import http, parse, start, storage, streams
 from bench.scale import FULL, QUICK, Scale
 from bench.table import Row, render, render_json, skipped
 
-GROUPS = ("appends", "reads", "compile", "http", "streams", "start")
+GROUPS = ("appends", "reads", "compile", "parse", "http", "streams", "start")
 GROUP_SECONDS_MAX = 240.0
 
 
@@ -41,6 +41,7 @@ async def _run(arguments: argparse.Namespace) -> tuple[list[Row], int]:
                 "appends": lambda: storage.measure_appends(database, scale),
                 "reads": lambda: storage.measure_reads(database, scale),
                 "compile": lambda: asyncio.to_thread(compile_rows.measure, scale),
+                "parse": lambda: asyncio.to_thread(parse.measure, scale),
                 "http": lambda: http.measure(database, scale, folder),
                 "streams": lambda: streams.measure(database, scale, folder),
                 "start": lambda: start.measure(scale, folder),

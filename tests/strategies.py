@@ -131,15 +131,26 @@ def call(tool_call_id: str, name: str = "lookup", arguments: str = "{}") -> Tool
 texts = st.sampled_from(HOSTILE) | st.text(max_size=12)
 call_ids = st.sampled_from(CALL_IDS)
 blobs = st.builds(Blob, st.just("sha256:" + "a" * 64), st.just("image/png"), st.integers(1, 99))
+producers = st.sampled_from(
+    [
+        "openai-chat/scripted/scripted",
+        "openai-chat/scripted/other",
+        "openai-chat/scripted/scripted#sha256:" + "0" * 64,
+        "gemini/scripted/scripted",
+        "m",
+    ]
+)
 said = st.one_of(
     texts.map(Text),
     st.builds(Reasoning, texts),
+    st.builds(Reasoning, texts, st.just('{"signature": "s"}'), producers),
+    st.builds(lambda text, producer: Text(text, None, '{"phase": "x"}', producer), texts, producers),
     st.builds(Opaque, st.just("openai-chat"), st.just("m"), st.just("{}"), texts),
 )
 input_parts = st.lists(texts.map(Text) | st.builds(Media, st.sampled_from(["image", "file"]), blobs), max_size=3).map(tuple)
 calls = st.builds(ToolCall, call_ids, st.sampled_from(["lookup", "gone"]), st.sampled_from(["{}", '{"a":1}', "not json", ""]))
 answer_parts = st.lists(said | calls, max_size=4).map(tuple)
-result_parts = st.lists(texts.map(Text), max_size=2).map(tuple)
+result_parts = st.lists(texts.map(Text) | st.builds(Media, st.just("image"), blobs), max_size=2).map(tuple)
 
 statuses = st.sampled_from([Status.COMPLETED] * 5 + [Status.FAILED, Status.CANCELLED, Status.INTERRUPTED])
 bodies = st.one_of(
@@ -186,11 +197,23 @@ AGENTS: Sequence[AgentRevision] = (
     agent(context=[SYSTEM, {"renderer": "history"}], tools=TOOL_DOCUMENTS),
     agent(context=[{"renderer": "history"}, SYSTEM], turn={"partial_answers": "text"}),
     agent(context=[SYSTEM], tools=TOOL_DOCUMENTS),
+    agent(context=[{**SYSTEM, "id": "late", "placement": "tail"}, {"renderer": "history"}]),
 )
 TARGETS: Sequence[Target] = (
     TARGET,
     target(call_id_pattern="[a-zA-Z0-9]{9}", call_id_chars_max=9),
     target(call_id_pattern="[a-zA-Z0-9_-]+", call_id_chars_max=64),
+    target(
+        arguments="object",
+        user_first=True,
+        user_last=True,
+        results_in_call_order=True,
+        blank_texts=False,
+        image_types="image/jpeg",
+        provider_blocks=True,
+        prefix_bound=True,
+    ),
+    target(reply_after_results=True, images=False, files=False, provider_blocks=True, foreign_reasoning="drop"),
 )
 overrides = st.builds(
     Overrides, st.none(), st.sampled_from([None, "auto", "none", "required", "lookup", "escalate"]), st.sampled_from([(), ("lookup",), ("nobody",)])

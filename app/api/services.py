@@ -8,6 +8,7 @@ from app.services.agents import Agents
 from app.services.entries import Entries
 from app.services.explain import Explain
 from app.services.keys import Keys
+from app.services.media import Uploads
 from app.services.model_list import ModelList
 from app.services.replays import Replays
 from app.services.session_changes import SessionChanges
@@ -38,6 +39,7 @@ class Services:
     states: States
     entries: Entries
     transcripts: Transcripts
+    uploads: Uploads
     verifier: Verifier
     keys: Keys
     replays: Replays

@@ -223,3 +223,12 @@ LINES_PAGE_BYTES: Final = 2**20
 
 SCHEMA_CHECK_MS_MAX: Final = 500
 """One check of a document against a schema that a client sent."""
+
+MEDIA_FETCH_SECONDS_MAX: Final = 10
+"""Time for one image or file by URL, redirects included."""
+
+MEDIA_REDIRECTS_MAX: Final = 3
+"""Redirects that are followed for one, each judged by the egress guard."""
+
+MEDIA_FETCHES_MAX: Final = 16
+"""Images and files by URL that are fetched for one request."""

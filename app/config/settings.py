@@ -62,6 +62,12 @@ class Settings:
     idle_timeout_seconds: float = _setting(120.0, number(0.1, 3600), "seconds", "Wait for the next piece of an upstream's answer.")
     retries_max: int = _setting(2, integer(0, 10), "times", "Repeats of a failed model call before its first piece.")
     upstream_connections: int = _setting(1000, integer(1, 100000), "connections", "Connections to upstreams of one process.")
+    fetch_media: str = _setting(
+        "off",
+        choice("off", "public", "any"),
+        "off, public, any",
+        "Whether images by URL are fetched when a turn is accepted, for models that take no URLs; `any`: from private networks too.",
+    )
     log_level: str = _setting("info", choice("debug", "info", "warning", "error"), "level", "The least important log lines that are written.")
     log_format: str = _setting("auto", choice("auto", "text", "json"), "auto, text, json", "`auto`: text on a terminal, else a JSON object a line.")
     metrics_enabled: bool = _setting(True, flag, "true, false", "Whether `/metrics` is served.")

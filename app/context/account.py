@@ -40,7 +40,7 @@ def decisions(
         source = {"kind": "system", "renderer": section.renderer}
         rows.append(Decision(source, Disposition.INCLUDED, Reason.RENDERED, (), "system", tokens, tokens, _digest(section.text)))
     declared = iter(tool_tokens)
-    rows += [_tool(fate, next(declared) if fate.reason is Reason.DECLARED else 0) for fate in tools]
+    rows += [_tool(fate, next(declared, 0) if fate.reason is Reason.DECLARED else 0) for fate in tools]
     rows += _settings(sources)
     return tuple(rows)
 

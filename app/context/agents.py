@@ -119,7 +119,7 @@ def _system(check: Check, spec: Mapping[str, Any], pointer: str) -> None:
         check.text(spec["text"], f"{pointer}/text", TEXT_CHARS_MAX)
     elif "template" not in spec:
         check.fault(f"{pointer}/text", "missing", "This key is required.")
-    check.word(spec.get("placement", "head"), f"{pointer}/placement", ("head",), ("tail",))
+    check.word(spec.get("placement", "head"), f"{pointer}/placement", ("head", "tail"))
 
 
 def _renderer_id(check: Check, value: Any, pointer: str, ids: set[str]) -> None:

@@ -2,7 +2,7 @@
 
     window      restore; failed, cancelled, interrupted, redacted and not-in-context messages are out
     renderers   in the agent's order; what none of them placed is `not_rendered`
-    passes      pairing, tool_call_ids, measure
+    passes      reasoning, pairing, tool_call_ids, fitting, text_tools, adjacency, binding, measure
     origins     checked before anything is dispatched
 
 Pure: same sources, same outcome. No pass reads a budget: what a budget decides is an entry before the call.
@@ -13,20 +13,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.context.account import ToolFate, decisions
-from app.context.draft import Count, Decision, Draft, Item, Loss, NeutralMessage, NeutralRequest, Reason, SystemSection
+from app.context.draft import Count, Decision, Draft, Item, Loss, NeutralMessage, NeutralRequest, Reason, Rendered, SystemSection
 from app.context.origins import check_origins
-from app.context.passes import pairing, tool_call_ids
+from app.context.passes import adjacency, binding, fitting, pairing, reasoning, text_tools, tool_call_ids
 from app.context.passes.measure import Measured, measure
 from app.context.renderers import RENDERERS
 from app.context.sources import Sources, Tool
 from app.context.window import open_draft
 from app.entries.messages import Answer, ToolResult
-from app.entries.parts import ToolCall
+from app.entries.parts import Text, ToolCall
 
 COMPILER_VERSION = "1"
 POLICY_VERSION = "1"
 
-PASSES: tuple[Callable[[Draft, Count], None], ...] = (pairing.run, tool_call_ids.run)
+PASSES: tuple[Callable[[Draft, Count], None], ...] = (reasoning.run, pairing.run, tool_call_ids.run, fitting.run)
 
 Awaiting = Literal["input", "tool_results"]
 
@@ -57,6 +57,11 @@ class Compiled:
         return decisions(self.sources, self.items, self.inserted, self.request.system, self.section_tokens, self.tools, self.measured.tool_tokens)
 
     @property
+    def declared(self) -> tuple[str, ...]:
+        """The names of the tools that the model is told of, natively or in text."""
+        return tuple([fate.tool.name for fate in self.tools if fate.reason is Reason.DECLARED])
+
+    @property
     def message_tokens(self) -> tuple[int, ...]:
         """The tokens of each message of the neutral list, without overheads."""
         tokens = {item.origin: item.tokens for item in (*self.items, *self.inserted)}
@@ -78,19 +83,31 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
         if item.message is not None and id(item) not in placed:
             draft.drop(item, Reason.NOT_RENDERED, "finish")
     message_count = _prompt_parts(draft)
-    messages: list[NeutralMessage] = draft.sent()
-    for run in PASSES:
-        run(draft, count)
-        messages = draft.sent()
     fates = _tools(sources)
     declared = tuple([fate.tool for fate in fates if fate.reason is Reason.DECLARED])
+    choice, losses = _choice(sources.overrides.tool_choice, declared)
+    draft.sent()
+    for run in PASSES:
+        run(draft, count)
+        draft.sent()
+    if sources.target.rules.tools == "text":
+        if choice not in (None, "auto", "none"):
+            losses = (*losses, Loss("tool_choice", "not_enforced"))
+        text_tools.run(draft, declared, choice, count)
+        declared, choice = (), None
+    for section, tokens in draft.tail:
+        message = NeutralMessage("user", (Text(section.text),), Rendered(section.renderer))
+        draft.insert(len(draft.placed), message, Reason.RENDERED, "system", tokens)
+    adjacency.run(draft, count)
+    binding.run(draft, declared)
+    messages: list[NeutralMessage] = draft.sent()
     measured = measure(draft, declared, count)
     check_origins([message.origin for message in messages], len(messages), sources.history_message_count)
-    choice, losses = _choice(sources.overrides.tool_choice, declared)
+    cache_key = sources.session_id if sources.target.rules.cache_key else None
     system: tuple[SystemSection, ...] = tuple([section for section, _ in draft.system])
     return Compiled(
         sources,
-        NeutralRequest(system, tuple(messages), declared, None, choice, sources.target),
+        NeutralRequest(system, tuple(messages), declared, None, choice, sources.target, cache_key),
         tuple(draft.items),
         tuple(draft.inserted),
         fates,
@@ -98,13 +115,13 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
         measured,
         message_count,
         awaiting,
-        losses,
+        (*draft.losses, *losses),
     )
 
 
 def _prompt_parts(draft: Draft) -> int:
     """The prompt events of the render (T-02, S4-18)."""
-    found = len(draft.system)
+    found = len(draft.system) + len(draft.tail)
     for item in draft.placed:
         message = item.message
         if message is not None:

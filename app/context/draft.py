@@ -35,11 +35,26 @@ class Reason(StrEnum):
     PARTIAL_ANSWER = "partial_answer"  # a stopped answer of which the text alone is kept
     TOOL_CALL_ID_FITTED = "tool_call_id_fitted"  # the target does not take the id as it is
     TOOL_CALL_ID_REPEATED = "tool_call_id_repeated"  # another call of the window bears the same id
+    REASONING_AS_TEXT = "reasoning_as_text"  # what another model thought in plain words
+    REASONING_LEFT_OUT = "reasoning_left_out"  # the target may not get it, or takes none
+    BLOCK_LEFT_OUT = "block_left_out"  # a provider's own block, or what stood beside a part: of another provider, model or account
+    PREFIX_CHANGED = "prefix_changed"  # reasoning that is bound to what came before it, and that is not what it was
+    MEDIA_NOT_TAKEN = "media_not_taken"  # named instead: of a kind, type or size that the target does not take
+    MEDIA_MOVED = "media_moved"  # behind the results, as user input
+    BLANK_TEXT = "blank_text"  # the target takes no blank text
+    ARGUMENTS_FITTED = "arguments_fitted"  # none, or no object where one is asked for
+    CALL_AS_TEXT = "call_as_text"  # the model has no native calling
+    RESULT_AS_TEXT = "result_as_text"
+    RESULT_ORDER = "result_order"  # results stand in the order of their calls
+    USER_FIRST = "user_first"  # words that open a list which has to begin with user input
+    USER_LAST = "user_last"  # words that close a list which has to end with it
+    REPLY_AFTER_RESULTS = "reply_after_results"  # an answer between results and the next input
     MISSING_TOOL_RESULT = "missing_tool_result"  # a repair stands in for it
     FAILED_RESPONSE = "failed_response"  # failed, cancelled or interrupted
     NOT_IN_CONTEXT = "not_in_context"
     SYSTEM_MESSAGE = "system_message"  # from an import; system text is rebuilt for each call
     EMPTY_MESSAGE = "empty_message"  # no part at all: no wire format takes it
+    BLANK_MESSAGE = "blank_message"  # blank texts alone, where the target takes none
     REDACTED = "redacted"
     NOT_RENDERED = "not_rendered"
     ORPHAN_TOOL_RESULT = "orphan_tool_result"  # its call is nowhere before it
@@ -74,12 +89,14 @@ class ToolRepair:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A message that a renderer made; it is no entry."""
+    """A message that a renderer or a pass made; it is no entry. `seq` is the entry that its content is of, if it is of one."""
 
     renderer: str
+    seq: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "rendered", "renderer": self.renderer}
+        found = {"type": "rendered", "renderer": self.renderer}
+        return found if self.seq is None else found | {"seq": self.seq}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +143,7 @@ class NeutralRequest:
     the target's form; user input first and last where that is asked for; no message without a part and no blank text where none
     may be sent; every `opaque` (of a text, reasoning or call) and every `Opaque` is the target's own and goes back as received; reasoning
     without one is there only where plain reasoning is taken; media are of kinds, types and sizes that are taken, where they stand.
+    `cache_key` is the same for all calls of a session, for providers that route by one; None where the target takes none.
     `allowed_tools` None: not narrowed. `tool_choice` as in `Overrides`; None where no tool is declared.
     """
 
@@ -135,6 +153,7 @@ class NeutralRequest:
     allowed_tools: tuple[str, ...] | None
     tool_choice: str | None
     target: Target
+    cache_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +210,8 @@ class Item:
 class Draft:
     """`items`: a row for each message of the window and each ephemeral one, in order. `placed`: the neutral list in the making.
 
-    `inserted`: rows that passes made. `system`: the sections so far, with their tokens.
+    `inserted`: rows that passes made. `system`, `tail`: the sections so far, at the head and behind everything, with their tokens.
+    `losses`: what no step of a row can tell.
     """
 
     sources: Sources
@@ -199,6 +219,8 @@ class Draft:
     placed: list[Item] = field(default_factory=list)
     inserted: list[Item] = field(default_factory=list)
     system: list[tuple[SystemSection, int]] = field(default_factory=list)
+    tail: list[tuple[SystemSection, int]] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
 
     def keep(self, items: Iterable[Item], step: Step) -> None:
         """Places messages at the end of the list. Raises `ValueError` for one that was decided to be out."""
@@ -230,6 +252,10 @@ class Draft:
         item = Item(message.origin, message, tokens, tokens, None, (Step(Disposition.INCLUDED, reason, by),))
         self.placed.insert(at, item)
         self.inserted.append(item)
+
+    def lose(self, item: Item, what: str, why: str, part: int) -> None:
+        """Notes what of a message's part the target is not told; the verb that changes the message follows. Words, never content."""
+        self.losses.append(Loss(what, why, None if item.source is None else item.source.entry.seq, part))
 
     def sent(self) -> list[NeutralMessage]:
         """The neutral list as it stands; the list is rid of what was dropped since it was last asked for."""

@@ -32,7 +32,7 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image or a file: either `blob` or `url` is set."""
+    """An image or a file: `blob` or `url` is set; both where the service fetched what the URL names."""
 
     kind: Literal["image", "file"]
     blob: Blob | None = None
@@ -132,7 +132,8 @@ def part_to_json(part: Part) -> dict[str, Any]:
             return found if opaque is None else found | _given(opaque=opaque, producer=producer)
         case Media(kind, blob, url, filename):
             found = {"type": kind}
-            found |= {"url": url} if blob is None else {"blob": _blob_json(blob)}
+            found |= {} if blob is None else {"blob": _blob_json(blob)}
+            found |= {} if url is None and blob is not None else {"url": url}
             return found if filename is None else found | {"filename": filename}
         case Reasoning():
             found = {"type": "reasoning"}

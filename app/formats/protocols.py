@@ -187,6 +187,7 @@ class Format:
     `path(model)` is what follows the base URL, a query included. `rules_for(model)` are the dialect's rules for a model, before any
     quirk. `new_reader(producer)` and `new_writer(model, stream_id, created_epoch_seconds)` make one per stream.
     `write_error(status, code)` is the body of a refusal as a server of the dialect spells it, `code` being the vendor's word or None.
+    `prompt_order` names the body's keys in the order in which the provider builds its prompt from them, for `formats/prefix.py`.
     `headers` go with every request, `accept` is what the stream comes as; `counting` is None where no endpoint counts.
     """
 
@@ -203,6 +204,7 @@ class Format:
     accept: str = "text/event-stream"
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     counting: Counting | None = None
+    prompt_order: tuple[str, ...] = ("tools", "messages")
 
 
 Importer = Callable[[Iterable[bytes]], Iterator[ImportedSession]]

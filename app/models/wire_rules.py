@@ -47,7 +47,8 @@ class WireRules:
     image_types, file_types   media types that are taken, separated by blanks; `*`: any
     file_part              how a file is spelled: `file`, or `document_url` (Mistral)
     image_bytes_max, file_bytes_max   the greatest decoded size of one; 0: no limit is known
-    result_images, result_files       whether they may stand in a tool result; images of results go behind them as user input where not
+    error_media            whether the result of a failed call may hold any
+    result_images, result_files       whether they may stand in a tool result; where not, the pass puts them behind the results as user input
 
     What a provider gave and gets back (pass `reasoning`)
     provider_blocks        whether its own blocks are sent back to it at all
@@ -103,6 +104,7 @@ class WireRules:
     file_part: str = "file"
     image_bytes_max: int = 0
     file_bytes_max: int = 0
+    error_media: bool = True
     result_images: bool = False
     result_files: bool = False
     provider_blocks: bool = False

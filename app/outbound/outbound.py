@@ -7,6 +7,7 @@ from app.config.upstreams import SCRIPTED, Upstream
 from app.models.resolve import Limits
 from app.outbound.client import Clients
 from app.outbound.exchange import Channel, Outgoing
+from app.outbound.media import MediaFetcher
 from app.outbound.model_lists import listed_limits
 from app.outbound.providers import Provider
 from app.outbound.retry import Dispatch, RetryPolicy
@@ -30,6 +31,10 @@ class Outbound:
         if upstream.name == SCRIPTED:
             return RetryPolicy(upstream.retries_max, retry_after_ms_max=sys.maxsize, cap_ms=RETRY_WAIT_MS_MAX)
         return RetryPolicy(upstream.retries_max)
+
+    def media(self, *, private: bool) -> MediaFetcher:
+        """What fetches images and files by URL."""
+        return MediaFetcher(self._clients, private=private)
 
     def dispatch(self, outgoing: Outgoing) -> Dispatch:
         """A call, ready to be iterated."""

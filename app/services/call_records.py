@@ -3,10 +3,14 @@
 from typing import Any
 
 from app.context.compile import COMPILER_VERSION
+from app.context.passes.binding import bound_prefix
 from app.context.report import exceptions, prefix_digest
 from app.entries import lossless
 from app.entries.trace import TurnError
 from app.entries.wire import timestamp
+from app.formats.protocols import StreamReader
+from app.formats.registry import FORMATS
+from app.formats.text_tools import TextCallReader
 from app.outbound.exchange import AttemptRecord
 from app.services.inputs import Prepared
 from app.services.running import Running
@@ -43,7 +47,7 @@ def record(prepared: Prepared, running: Running, move: Call) -> str:
             "compiler_version": COMPILER_VERSION,
             "message_count": prepared.compiled.message_count,
             "history_message_count": prepared.sources.history_message_count,
-            "tools": [tool.name for tool in request.tools],
+            "tools": list(prepared.compiled.declared),
             "budget": prepared.budget.to_json(),
             "reason": move.reason,
             "receipt_seq": move.receipt_seq,
@@ -72,6 +76,9 @@ def lost_attempt_json(n: int, status: str, http_status: int | None = None) -> di
     return {"n": n, "status": status, "http_status": http_status} | dict.fromkeys(unknown)
 
 
-def producer_of(prepared: Prepared) -> str:
-    """Who makes an answer's opaque blocks, and may get them back."""
-    return str(prepared.target.producer)
+def reader_of(prepared: Prepared) -> StreamReader:
+    """A reader for one attempt's answer, which is told who makes its opaque blocks and may get them back."""
+    target = prepared.target
+    producer = target.producer._replace(prefix=bound_prefix(prepared.compiled.request))
+    reader = FORMATS[target.dialect].new_reader(str(producer))
+    return TextCallReader(reader, prepared.compiled.declared) if target.rules.tools == "text" else reader

@@ -24,7 +24,7 @@ from app.entries.trace import CallStatus, ModelCallFinished, ModelCallStarted, T
 from app.formats.registry import FORMATS
 from app.outbound.exchange import AttemptFailed, AttemptRecord, Channel, Deltas, Outgoing
 from app.outbound.retry import Dispatch, RetryPolicy
-from app.services.call_records import attempt_json, producer_of, record, refused
+from app.services.call_records import attempt_json, reader_of, record, refused
 from app.services.inputs import Ask, Inputs, Prepared
 from app.services.minting import new_uuid
 from app.services.running import Running, patiently
@@ -118,7 +118,7 @@ class ModelCalls:
     async def _start(self, running: Running, move: Call, prepared: Prepared, uuid: UUID) -> None:
         """Makes the call durable before anything leaves; `HeadMismatch` when the input no longer is the head's."""
         call_id, target, request = format_id(CALL, uuid), prepared.target, prepared.compiled.request
-        tools = tuple(tool.name for tool in request.tools)
+        tools = prepared.compiled.declared
         started = ModelCallStarted(
             call_id,
             move.step_index,
@@ -168,7 +168,7 @@ class ModelCalls:
             form,
             target.model,
             prepared.written.body,
-            lambda: form.new_reader(producer_of(prepared)),
+            lambda: reader_of(prepared),
             prepared.window.session.dispatched_count,
         )
         if running.stop.is_set():

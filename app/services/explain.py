@@ -13,6 +13,7 @@ from app.entries.errors import Fault, Invalid, NotFound
 from app.entries.ids import CALL, SESSION, TURN, format_id, parse_id
 from app.entries.parts import Text
 from app.formats.registry import FORMATS
+from app.services.caching import cache_report
 from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, verdict, violation_json
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.running import decode_options
@@ -83,7 +84,15 @@ class Explain:
         if what_if is not None:
             ask = await self._what_if(tenant, row, ask, what_if)
         prepared = await self._inputs.prepare(tenant, row.session_id, ask)
-        return shown(prepared, query.include)
+        found = shown(prepared, query.include)
+        if "cache" in query.include:
+            found["cache"] = cache_report(prepared, await self._before(tenant, row, prepared))
+        return found
+
+    async def _before(self, tenant: UUID, row: SessionRow, prepared: Prepared) -> Prepared | None:
+        """The input of the newest call that was dispatched up to there, derived again."""
+        call = await self._store.calls.last_dispatched(tenant, row.session_id, prepared.sources.head_seq)
+        return None if call is None else await self._derived(tenant, row, call)
 
     async def _going_on(self, tenant: UUID, row: SessionRow) -> Ask:
         """What the next call of the turn that runs or waits would be made of; without one, what a new turn would start from."""

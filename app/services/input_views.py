@@ -12,8 +12,9 @@ from app.formats.protocols import Violation
 from app.services.inputs import Prepared
 from app.storage.rows import CallRow
 
-Include = Literal["body", "manifest", "source_map", "budget"]
+Include = Literal["body", "manifest", "source_map", "budget", "cache"]
 EVERYTHING: frozenset[Include] = frozenset({"body", "manifest", "source_map", "budget"})
+"""What is shown unless something else is asked for; `cache` costs a second compile and is shown when it is."""
 
 
 def shown(prepared: Prepared, include: frozenset[Include]) -> dict[str, Any]:

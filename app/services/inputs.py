@@ -63,6 +63,8 @@ class Prepared:
     compiled: Compiled
     written: Written
     budget: Budget
+    faults: tuple[Violation, ...] = ()
+    """What is wrong with the stored bytes of images and files: such an input is never sent (X-18)."""
 
     @property
     def sources(self) -> Sources:
@@ -83,7 +85,7 @@ class Prepared:
 
         Judged by the tree that the body was spelled from, which says the same and need not be read again.
         """
-        return FORMATS[self.target.dialect].validate(self.written.document, self.target.rules)
+        return [*self.faults, *FORMATS[self.target.dialect].validate(self.written.document, self.target.rules)]
 
 
 class Inputs:
@@ -109,10 +111,11 @@ class Inputs:
             return compile_context(sources, self._targets.counter(target.estimator).repeated)
 
         compiled = await asyncio.to_thread(build) if long else build()
-        media = {**await self._media(tenant, session, compiled), **ask.media}
+        stored, faults = await self._media(tenant, session, compiled, ask.media)
+        media = {**stored, **ask.media}
         write = FORMATS[target.dialect].write_request
         written = await asyncio.to_thread(write, compiled.request, media) if long else write(compiled.request, media)
-        return Prepared(window, compiled, written, budget(target, agent, compiled.measured))
+        return Prepared(window, compiled, written, budget(target, agent, compiled.measured), faults)
 
     async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window:
         """The window at a head. Raises `NotFound`."""
@@ -166,13 +169,28 @@ class Inputs:
             for message in messages
         ]
 
-    async def _media(self, tenant: UUID, session: UUID, compiled: Compiled) -> Mapping[str, bytes]:
+    async def _media(
+        self, tenant: UUID, session: UUID, compiled: Compiled, brought: Mapping[str, bytes]
+    ) -> tuple[Mapping[str, bytes], tuple[Violation, ...]]:
+        """The stored bytes that the messages name, each held against its digest, and what is missing or not what it was.
+
+        `brought`: digests whose bytes came with the request and are not stored.
+        """
         digests = [
-            part.blob.digest for message in compiled.request.messages for part in message.parts if isinstance(part, Media) and part.blob is not None
+            part.blob.digest
+            for message in compiled.request.messages
+            for part in message.parts
+            if isinstance(part, Media) and part.blob is not None and part.blob.digest not in brought
         ]
         if not digests:
-            return {}
-        return {digest: content for digest, (_, content) in (await self._store.blobs.load(tenant, session, digests)).items()}
+            return {}, ()
+        held = await self._store.blobs.load(tenant, session, digests)
+        whole = {digest: content for digest, (_, content) in held.items() if "sha256:" + hashlib.sha256(content).hexdigest() == digest}
+        broken = [digest for digest in dict.fromkeys(digests) if digest not in whole]
+        return whole, tuple(
+            Violation("", "blob-corrupt" if digest in held else "blob-missing", f"The bytes of {digest} are not there as they were stored.")
+            for digest in broken
+        )
 
 
 def agent_in_force(settings: Mapping[str, Entry]) -> tuple[str, int]:

@@ -1,13 +1,38 @@
-"""Media that a message names by digest instead of bringing its bytes: looked up once, where it is accepted."""
+"""Media that a message names by digest instead of bringing its bytes: uploaded ahead, and looked up once, where it is accepted."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
+from typing import Any
 from uuid import UUID
 
-from app.entries.errors import Fault, Invalid
+from app.entries.errors import Fault, Invalid, NotFound
+from app.entries.ids import SESSION, parse_id
 from app.entries.parts import Blob, Media, Part
 from app.entries.pictures import blob_of
 from app.storage.blobs import Blobs
+from app.storage.types import NewBlob
+
+
+class Uploads:
+    """Blobs that a client uploads ahead of the messages that name them."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    async def store(self, tenant: UUID, session_id: str, media_type: str, content: bytes) -> tuple[dict[str, Any], bool]:
+        """The blob's `{digest, media_type, byte_length}` and whether it is new. The same bytes keep the media type of the first time.
+
+        Raises `NotFound` for an unknown session.
+        """
+        session = parse_id(SESSION, session_id)
+        if session is None:
+            raise NotFound("There is no such session.")
+        blob = NewBlob("sha256:" + sha256(content).hexdigest(), media_type, content)
+        new = await self._blobs.put(tenant, session, blob)
+        if not new:
+            media_type = (await self._blobs.load(tenant, session, [blob.digest]))[blob.digest][0]
+        return {"digest": blob.digest, "media_type": media_type, "byte_length": len(content)}, new
 
 
 def named_media(parts: Sequence[Part], brought: Collection[str], pointer: str) -> dict[str, str]:

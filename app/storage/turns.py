@@ -51,3 +51,8 @@ class Calls:
         """Calls of a session or of one of its turns, ascending by id (which are v7: by time), behind `after`."""
         rows = await self._pool.fetch("SELECT * FROM ledger.calls_v1($1, $2, NULL, $3, $4, $5)", tenant, session, turn, after, limit)
         return [decode.call(row) for row in rows]
+
+    async def last_dispatched(self, tenant: UUID, session: UUID, head_seq: int) -> CallRow | None:
+        """The newest main call that left at that head or before; None where none did."""
+        rows = await self._pool.fetch("SELECT * FROM ledger.last_call_v1($1, $2, $3)", tenant, session, head_seq)
+        return decode.call(rows[0]) if rows else None

@@ -246,7 +246,6 @@ async def test_what_is_not_built_yet_is_said_and_never_ignored(client: httpx.Asy
     for method, path, body, pointer in wrong:
         found = problem(await client.request(method, path, json=body), 422, "not-yet-supported")
         assert [one["pointer"] for one in found["errors"]] == [pointer], found
-    problem(await client.post("/validate/gemini", json={}), 422, "not-yet-supported")
     problem(await client.get("/agents/a"), 404, "not-found")
 
 

@@ -107,7 +107,7 @@ def test_the_contracts_example_passes_as_far_as_it_is_built():
         ({"context": [{"renderer": "system", "text": " "}]}, "/context/0/text", "blank"),
         ({"context": [{"renderer": "system", "template": "{{ state.x }}"}]}, "/context/0/template", "not-yet-supported"),
         ({"context": [{"renderer": "system", "text": "t", "when": "state.x"}]}, "/context/0/when", "not-yet-supported"),
-        ({"context": [{"renderer": "system", "text": "t", "placement": "tail"}]}, "/context/0/placement", "not-yet-supported"),
+        ({"context": [{"renderer": "system", "text": "t", "placement": "middle"}]}, "/context/0/placement", "bad-value"),
         ({"context": [{"renderer": "system", "text": "t", "id": "a b"}]}, "/context/0/id", "bad-id"),
         ({"context": [{"renderer": "system", "text": "t", "id": "history-1"}, {"renderer": "history"}]}, "/context/1/id", "duplicate-id"),
         ({"tools": "lookup"}, "/tools", "bad-type"),

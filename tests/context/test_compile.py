@@ -167,3 +167,20 @@ def test_settings_without_a_source_are_listed_as_absent():
     rows = {row.source["kind"]: (str(row.reason), row.digest) for row in compiled(ledger.sources()).decisions}
     assert rows == dict.fromkeys(("checkpoint", "plan", "skills", "state"), ("absent", None))
     assert ({"kind": "state", "seq": 7}, "not_rendered") in [(row.source, row.reason) for row in compiled(ledger.sources(state_seq=7)).decisions]
+
+
+@pytest.mark.req("X-31")
+def test_text_behind_the_head_is_the_last_input_and_never_stands_between_a_call_and_its_result():
+    late = {"renderer": "system", "id": "now", "text": "Answer in French.", "placement": "tail"}
+    ledger = Ledger()
+    ledger.user("q")
+    ledger.answer(call("c"))
+    found = compiled(ledger.sources(agent(context=[SYSTEM, late, {"renderer": "history"}])))
+    assert [message.role for message in found.request.messages] == ["user", "assistant", "tool", "user"]
+    assert found.request.messages[-1].parts == (Text("Answer in French."),)
+    assert source_map(found)["sources"][-1] == {"type": "rendered", "renderer": "now"}
+    assert [section.renderer for section in found.request.system] == ["system-0"]
+    assert found.message_count == 4
+    (row,) = [row for row in found.decisions if row.source == {"kind": "rendered", "renderer": "now"}]
+    assert (row.disposition, row.reason, row.tokens_after) == ("included", "rendered", len("Answer in French."))
+    assert found.measured.system == len("You are a triage nurse.")

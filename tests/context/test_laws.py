@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.context.compile import Compiled, compile_context
-from app.context.draft import EphemeralOrigin, History, NeutralMessage, ToolRepair
+from app.context.draft import EphemeralOrigin, History, NeutralMessage, Rendered, ToolRepair
 from app.context.report import exceptions, manifest, source_map
 from app.context.sources import Sources
 from app.entries import lossless
@@ -18,6 +18,7 @@ from app.entries.messages import Answer, Message, Status
 from app.entries.parts import Text, ToolCall
 from tests.strategies import TARGETS, Ledger, bodies, flags, ledgers, sources, tokens
 
+OUT_BEFORE_PASSES = frozenset({"window", "history", "finish"})
 laws = settings(max_examples=1_000, deadline=None)
 
 
@@ -41,14 +42,14 @@ def test_every_message_is_decided_once_and_every_sent_one_has_its_origin(given_s
             assert entry.message_index == message.origin.message_index
             assert not isinstance(by_seq[entry.seq].body, Answer) or entry.kind == "assistant_message"
             sent.append(entry.seq)
-    assert sent == sorted(included), "in the order of the ledger, each once, and exactly those that the manifest says"
+    ordered = sorted(sent) if given_sources.target.rules.results_in_call_order else sent
+    assert ordered == sorted(included), "in the order of the ledger, each once, and exactly those that the manifest says"
     repairs = [row for row in found.decisions if row.source["kind"] == "tool_repair"]
     assert len(repairs) == sum(isinstance(message.origin, ToolRepair) for message in found.request.messages)
     ephemeral = [row for row in found.decisions if row.source["kind"] == "ephemeral"]
     assert len(ephemeral) == len(given_sources.ephemeral)
     numbers = [message.origin.index for message in found.request.messages if isinstance(message.origin, EphemeralOrigin)]
-    rendered = any(spec.renderer == "history" for spec in given_sources.agent.renderers)
-    assert numbers == (list(range(len(given_sources.ephemeral))) if rendered else [])
+    assert numbers == [row.source["index"] for row in ephemeral if row.disposition != "excluded"]
     assert len(source_map(found)["sources"]) == len(found.request.messages)
 
 
@@ -85,6 +86,7 @@ def test_no_call_and_no_result_stands_alone(given_sources: Sources):
         assert not seen.intersection(open_ids), "an id is borne by one call of the request"
         seen.update(open_ids)
         assert message.role == "assistant" or not open_ids
+        assert message.parts or rules.blank_texts
     assert not open_ids
     for tool_call_id in seen:
         assert re.fullmatch(rules.call_id_pattern, tool_call_id)
@@ -92,10 +94,13 @@ def test_no_call_and_no_result_stands_alone(given_sources: Sources):
 
 
 def settled(messages: tuple[NeutralMessage, ...]) -> list[NeutralMessage]:
-    """The list up to the newest answer whose results are still coming."""
+    """The list without closing words and late instructions, and up to the newest answer where its results are still coming."""
     found = list(messages)
-    while found and isinstance(found[-1].origin, ToolRepair):
+    while found and isinstance(found[-1].origin, Rendered) and found[-1].origin.seq is None:
         found.pop()
+    answers = [position for position, message in enumerate(found) if message.role == "assistant"]
+    if answers and any(isinstance(message.origin, ToolRepair) for message in found[answers[-1] :]):
+        return found[: answers[-1] + 1]
     return found
 
 
@@ -116,10 +121,12 @@ def test_what_is_appended_never_changes_what_was_sent_before(ledger: Ledger, mor
 def test_message_count_counts_the_parts_of_the_render(given_sources: Sources):
     found = compiled(given_sources)
     dropped = {
-        row.source["seq"] for row in found.decisions if row.source["kind"] == "entry" and row.disposition == "excluded" and row.by != "pairing"
+        row.source["seq"]
+        for row in found.decisions
+        if row.source["kind"] == "entry" and row.disposition == "excluded" and row.by in OUT_BEFORE_PASSES
     }
     partial = given_sources.agent.partial_answers == "text"
-    expected = len(found.request.system)
+    expected = len(found.request.system) + sum(message.origin == Rendered("late") for message in found.request.messages)
     for message in given_sources.messages:
         if message.entry.seq in dropped:
             continue

@@ -1,88 +1,80 @@
-"""A Chat Completions endpoint that is as strict as the real one and answers with recorded streams.
+"""A Chat Completions endpoint that is as strict as the real one and answers with recorded streams or by script.
 
-A plain ASGI app. It checks each request by rules of its own (`openai_chat_rules`), answers a breach with 400 in OpenAI's error
-shape, and otherwise plays the next of its streams, byte for byte, in pieces that do not heed the borders of events.
+It checks each request by rules of its own (`openai_chat_rules`), answers a breach with 400 in OpenAI's error shape, and otherwise
+writes the next of its answers, or plays the next of its streams, byte for byte.
 """
 
-import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-import uvicorn
-
-from app.config.secret import Secret
-from app.config.upstreams import Timeouts, Upstream
+from app.config.upstreams import Upstream
+from tests.fakes.answers import Answer
 from tests.fakes.openai_chat_rules import Breach, breaches
+from tests.fakes.openai_chat_stream import write_stream
+from tests.fakes.serving import FakeServer, Fault, Request, reply, serving
 
 KEY = "sk-made-up-for-the-fake-0123456789"
-PIECE_BYTES = 700
 
 
-class FakeOpenAI:
-    """`streams` are played one a request, the last one again and again. `served` are the bodies that passed, `refused` what did not."""
+class FakeOpenAI(FakeServer):
+    """`answers` go before `streams`. `refused` has with each body the breaches that were found in it."""
 
-    def __init__(self, streams: Sequence[bytes], url: str = "") -> None:
-        self.streams = list(streams)
-        self.url = url
-        self.served: list[Any] = []
-        self.refused: list[tuple[Any, list[Breach]]] = []
+    dialect = "openai-chat"
+    key = KEY
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        assert scope["type"] == "http", scope["type"]
-        raw = await _read(receive)
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        if (scope["method"], scope["path"]) != ("POST", "/v1/chat/completions"):
-            await _error(send, 404, Breach(f"Invalid URL ({scope['method']} {scope['path']})", None))
-        elif headers.get("authorization") != f"Bearer {KEY}":
+    def __init__(self, streams: Sequence[bytes] = (), answers: Sequence[Answer] = ()) -> None:
+        super().__init__(streams)
+        self.answers = list(answers)
+
+    async def answer(self, request: Request, send: Any) -> None:
+        if (request.method, request.path) != ("POST", "/v1/chat/completions"):
+            await _error(send, 404, Breach(f"Invalid URL ({request.method} {request.path})", None))
+        elif request.headers.get("authorization") != f"Bearer {KEY}":
             await _error(send, 401, Breach("Incorrect API key provided.", None, "invalid_api_key"))
         else:
-            await self._complete(raw, headers, send)
+            await self.complete(request, send)
 
-    async def _complete(self, raw: bytes, headers: dict[str, str], send: Any) -> None:
-        try:
-            body = json.loads(raw)
-        except ValueError:
-            body = None
+    async def complete(self, request: Request, send: Any) -> None:
+        """Judges the body of a request that came to the right place with the right key."""
+        body = request.document()
         found = breaches(body)
-        if not headers.get("content-type", "").startswith("application/json"):
+        if not request.headers.get("content-type", "").startswith("application/json"):
             found.append(Breach("Unsupported content type.", None))
         if isinstance(body, dict) and body.get("stream") is not True:
             found.append(Breach("This endpoint streams alone.", "stream"))
         if found:
             self.refused.append((body, found))
             await _error(send, 400, found[0])
-            return
-        stream = self.streams[min(len(self.served), len(self.streams) - 1)]
-        self.served.append(body)
-        start = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-request-id", f"req_fake_{len(self.served)}".encode())]
-        await send({"type": "http.response.start", "status": 200, "headers": start})
-        for at in range(0, len(stream), PIECE_BYTES):
-            await send({"type": "http.response.body", "body": stream[at : at + PIECE_BYTES], "more_body": True})
-            await asyncio.sleep(0)
-        await send({"type": "http.response.body", "body": b""})
+        else:
+            await self.serve(send, body, {"x-request-id": f"req_fake_{len(self.served) + 1}"}, lambda: self.written(body))
 
-    def upstream(self, name: str = "openai", **more: Any) -> Upstream:
-        """This endpoint as the operator would configure it."""
-        facts: dict[str, Any] = {"retries_max": 0, "timeouts": Timeouts(connect_seconds=5, idle_seconds=30)}
-        return Upstream(name, "openai-chat", f"{self.url}/v1", Secret(KEY), allow_private_network=True, **(facts | more))
+    def written(self, body: Any) -> bytes:
+        """The answer to a body that was put among `served`."""
+        if not self.answers:
+            return self.next_stream()
+        answer = self.answers[min(len(self.served), len(self.answers)) - 1]
+        include_usage = (body.get("stream_options") or {}).get("include_usage") is True
+        return write_stream(answer, body["model"], len(self.served), include_usage)
+
+    async def fail(self, send: Any, fault: Fault) -> None:
+        assert fault.status is not None
+        await reply(send, fault.status, _document(Breach(fault.words, None), fault.kind or "server_error"), fault.headers)
+
+    def error_event(self, fault: Fault) -> bytes:
+        return b"data: " + json.dumps(_document(Breach(fault.words, None), fault.kind or "server_error")).encode() + b"\n\n"
+
+    def upstream(self, name: str | None = "openai", **more: Any) -> Upstream:
+        return super().upstream(name, **more)
 
 
-async def _read(receive: Any) -> bytes:
-    pieces = []
-    while True:
-        message = await receive()
-        pieces.append(message.get("body", b""))
-        if not message.get("more_body"):
-            return b"".join(pieces)
+def _document(breach: Breach, kind: str = "invalid_request_error") -> dict[str, Any]:
+    return {"error": {"message": breach.message, "type": kind, "param": breach.param, "code": breach.code}}
 
 
 async def _error(send: Any, status: int, breach: Breach) -> None:
-    error = {"message": breach.message, "type": "invalid_request_error", "param": breach.param, "code": breach.code}
-    await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"application/json")]})
-    await send({"type": "http.response.body", "body": json.dumps({"error": error}).encode()})
+    await reply(send, status, _document(breach))
 
 
 async def refuse(send: Any, status: int, words: str) -> None:
@@ -91,16 +83,9 @@ async def refuse(send: Any, status: int, words: str) -> None:
 
 
 @asynccontextmanager
-async def fake_openai(streams: Sequence[bytes], kind: type[FakeOpenAI] = FakeOpenAI) -> AsyncIterator[FakeOpenAI]:
+async def fake_openai(
+    streams: Sequence[bytes] = (), kind: type[FakeOpenAI] = FakeOpenAI, answers: Sequence[Answer] = ()
+) -> AsyncIterator[FakeOpenAI]:
     """The endpoint on a free port of this machine; `kind`: one that does more."""
-    fake = kind(streams)
-    listener = socket.create_server(("127.0.0.1", 0))
-    fake.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server = uvicorn.Server(uvicorn.Config(fake, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
-    task = asyncio.create_task(server.serve([listener]))  # the socket listens already: who connects early waits
-    try:
+    async with serving(kind(streams, answers)) as fake:
         yield fake
-    finally:
-        server.should_exit = True
-        await task
-        listener.close()

@@ -89,8 +89,6 @@ def _tools(body: dict[str, Any]) -> Iterator[Breach]:
         names.append(function.get("name"))
         if not isinstance(function.get("name"), str) or not _NAME.fullmatch(function["name"]):
             yield Breach(f"Invalid '{at}.function.name': string does not match pattern.", f"{at}.function.name")
-        if function.keys() - {"name", "description", "parameters", "strict"}:
-            yield Breach(f"Unknown parameter in '{at}.function'.", f"{at}.function", "unknown_parameter")
         if not isinstance(function.get("parameters", {}), dict) or len(function.get("description") or "") > 1024:
             yield Breach(f"Invalid '{at}.function'.", f"{at}.function")
     if len(names) != len(set(names)):

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI, BadRequestError
 
+from tests.fakes.answers import Answer, Text, Thinking, ToolCall, Usage
 from tests.fakes.openai_chat import KEY, fake_openai
 from tests.fakes.openai_chat_rules import breaches
 
@@ -30,6 +31,7 @@ SERVED = [
     body(USER),
     body({"role": "developer", "content": "Be brief."}, USER, USER, asks("a", "b"), result("b"), result("a"), {"role": "assistant", "content": "7"}),
     body(USER, asks("a"), result("a"), tools=[TOOL], tool_choice="auto", stream_options={"include_usage": True}),
+    body(USER, tools=[{"type": "function", "function": {**TOOL["function"], "entrypoint": None}}]),  # ignored, not refused (12.4)
     body({"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "image_url", "image_url": {"url": "data:,"}}]}),
     body(
         USER,
@@ -84,3 +86,28 @@ async def test_the_official_client_gets_along_with_it():
             await client.chat.completions.create(model="m", messages=[{"role": "tool", "tool_call_id": "a", "content": "x"}], stream=True)
         assert refused.value.param == "messages[0].role"
         assert len(fake.served) == len(fake.refused) == 1
+
+
+async def test_the_official_client_reads_what_is_written_by_script_and_its_next_request_passes():
+    calls = (ToolCall("count", '{"tree": "apple"}'), ToolCall("count"))
+    first = Answer((Thinking("Hm."), Text("Let me count, 🍏 by 🍏."), *calls), usage=Usage(26, 40, 64, 0, 8))
+    script = [first, Answer((Text("Seven."),), stop="output_cap")]
+    async with fake_openai(answers=script) as fake, AsyncOpenAI(api_key=KEY, base_url=f"{fake.url}/v1", max_retries=0) as client:
+        asked: list[Any] = [USER]
+        async with client.chat.completions.stream(model="any", messages=asked, stream_options={"include_usage": True}) as stream:
+            answer = await stream.get_final_completion()
+        assert answer.choices[0].finish_reason == "tool_calls"
+        said = answer.choices[0].message
+        assert said.content == "Let me count, 🍏 by 🍏."
+        assert [call.function.arguments for call in said.tool_calls or ()] == ['{"tree": "apple"}', "{}"]
+        assert answer.usage is not None
+        assert answer.usage.prompt_tokens_details is not None
+        assert answer.usage.completion_tokens_details is not None
+        assert (answer.usage.prompt_tokens, answer.usage.prompt_tokens_details.cached_tokens) == (90, 64)
+        assert (answer.usage.completion_tokens, answer.usage.completion_tokens_details.reasoning_tokens) == (40, 8)
+        ids = [call.id for call in said.tool_calls or ()]
+        asked += [asks(*ids), *(result(id) for id in ids)]
+        chunks = [chunk async for chunk in await client.chat.completions.create(model="any", messages=asked, stream=True)]
+        assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Seven."
+        assert chunks[-1].choices[0].finish_reason == "length"
+        assert len(fake.served) == 2

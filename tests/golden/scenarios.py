@@ -21,15 +21,15 @@ SYSTEM = {"renderer": "system", "text": "You are a triage nurse."}
 BRIEF = {"renderer": "system", "id": "brief", "text": "Be brief."}
 
 
-def plain() -> Sources:
+def plain(dialect: str) -> Sources:
     ledger = Ledger()
     ledger.user("Hello")
     ledger.answer("Hi, how can I help?")
     ledger.user("My knee hurts.")
-    return ledger.sources(agent(context=[SYSTEM, BRIEF, {"renderer": "history"}]))
+    return ledger.sources(agent(context=[SYSTEM, BRIEF, {"renderer": "history"}]), target(dialect))
 
 
-def tools() -> Sources:
+def tools(dialect: str) -> Sources:
     ledger = Ledger()
     ledger.user("Who is patient 7?")
     ledger.answer("I look.", call("call_1", arguments='{"id": "7",  "n": 1.0}'), call("call_2", arguments=""))
@@ -38,10 +38,11 @@ def tools() -> Sources:
     ledger.answer("It is Ann.")
     ledger.agent("The plan was updated.")
     declared = [LOOKUP, {"name": "escalate", "description": "Calls a doctor.", "parameters": {"type": "object"}}]
-    return ledger.sources(agent(context=[SYSTEM, {"renderer": "history"}], tools=declared), overrides=Overrides(None, "auto", ("escalate",)))
+    masked = Overrides(None, "auto", ("escalate",))
+    return ledger.sources(agent(context=[SYSTEM, {"renderer": "history"}], tools=declared), target(dialect), overrides=masked)
 
 
-def repairs() -> Sources:
+def repairs(dialect: str) -> Sources:
     """Open, orphaned, repeated and ill-formed calls; failed, hidden and blank messages."""
     ledger = Ledger()
     ledger.user("go")
@@ -55,10 +56,10 @@ def repairs() -> Sources:
     ledger.user("not for later", include_in_context=False, turn=1)
     ledger.user("hidden but sent", hidden=True)
     ledger.user("")
-    return ledger.sources(agent(context=[{"renderer": "history"}], tools=[LOOKUP]), running_turn=2)
+    return ledger.sources(agent(context=[{"renderer": "history"}], tools=[LOOKUP]), target(dialect), running_turn=2)
 
 
-def parts() -> Sources:
+def parts(dialect: str) -> Sources:
     """Pictures, files, reasoning and opaque blocks, and text that no encoding likes."""
     ledger = Ledger()
     hostile = "nul \x00, sep \u2028, lone \ud83d, {{ braces }}, <|endoftext|>, \U0001f525"
@@ -67,10 +68,10 @@ def parts() -> Sources:
     ledger.add("assistant_message", Answer((Reasoning("hm", '{"s":1}', "p"), Text("one"), Opaque("openai-chat", "p", "{}"), Text("two"))))
     ledger.answer(ToolCall("c1", "lookup", "{not json"))
     ledger.add("tool_result", ToolResult("c1", (Text("scan"), Media("image", PICTURE)), "lookup"))
-    return ledger.sources(agent(context=[{"renderer": "history"}], tools=[LOOKUP]))
+    return ledger.sources(agent(context=[{"renderer": "history"}], tools=[LOOKUP]), target(dialect))
 
 
-def old_server() -> Sources:
+def old_server(dialect: str) -> Sources:
     """The same calls for a server with nine-letter ids, no tool choice, no usage, and reasoning to be passed back."""
     ledger = Ledger()
     ledger.user("q")
@@ -89,9 +90,9 @@ def old_server() -> Sources:
         "max_tokens_key": "max_tokens",
     }
     ephemeral = (Ephemeral("user_message", (Text("never stored"),)),)
-    return ledger.sources(agent(context=[SYSTEM, {"renderer": "history"}], tools=[LOOKUP]), target(**quirks), ephemeral=ephemeral)
+    return ledger.sources(agent(context=[SYSTEM, {"renderer": "history"}], tools=[LOOKUP]), target(dialect, **quirks), ephemeral=ephemeral)
 
 
-SCENARIOS: Mapping[str, Callable[[], Sources]] = MappingProxyType(
+SCENARIOS: Mapping[str, Callable[[str], Sources]] = MappingProxyType(
     {"plain": plain, "tools": tools, "repairs": repairs, "parts": parts, "old-server": old_server}
 )

@@ -1,4 +1,4 @@
-"""Bodies, pointers and losses of each scenario, compared with the files beside this one. `make golden` rewrites them; read the diff."""
+"""Body, manifest, source map and losses of each scenario in each dialect, as files. `make golden` rewrites them; read the diff."""
 
 import json
 from dataclasses import asdict
@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from app.context.compile import compile_context
+from app.context.report import manifest, source_map
 from app.formats.registry import FORMATS
 from tests.formats.openai_chat.judge import objections
 from tests.golden.scenarios import BLOBS, SCENARIOS
@@ -19,13 +20,14 @@ from tests.strategies import tokens
 @pytest.mark.parametrize("dialect", FORMATS)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_bodies_are_the_ones_of_the_golden_files(scenario: str, dialect: str, update_golden: bool):
-    written = FORMATS[dialect].write_request(compile_context(SCENARIOS[scenario](), tokens).request, BLOBS)
+    compiled = compile_context(SCENARIOS[scenario](dialect), tokens)
+    written = FORMATS[dialect].write_request(compiled.request, BLOBS)
     found = {
         "digest": "sha256:" + sha256(written.body).hexdigest(),
         "body": orjson.loads(written.body),
-        "sections": written.sections,
-        "pointers": [[pointer.pointer, pointer.source, pointer.part] for pointer in written.pointers],
-        "losses": [asdict(loss) for loss in written.losses],
+        "manifest": manifest(compiled, written.pointers, written.sections, written.tools),
+        "source_map": source_map(compiled, written.pointers),
+        "losses": [*map(asdict, compiled.losses), *map(asdict, written.losses)],
     }
     path = Path(__file__).parent / scenario / f"{dialect}.json"
     text = json.dumps(found, indent=1) + "\n"
@@ -39,9 +41,9 @@ def test_bodies_are_the_ones_of_the_golden_files(scenario: str, dialect: str, up
 @pytest.mark.parametrize("dialect", FORMATS)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_bodies_are_valid_by_our_rules_and_by_the_vendors_types(scenario: str, dialect: str):
-    written = FORMATS[dialect].write_request(compile_context(SCENARIOS[scenario](), tokens).request, BLOBS)
+    written = FORMATS[dialect].write_request(compile_context(SCENARIOS[scenario](dialect), tokens).request, BLOBS)
     assert FORMATS[dialect].validate(orjson.loads(written.body)) == []
-    allowed = ["reasoning_content"] if SCENARIOS[scenario]().target.rules.reasoning_key else []
+    allowed = ["reasoning_content"] if SCENARIOS[scenario](dialect).target.rules.reasoning_key else []
     assert [text for text in objections(written.body) if not any(key in text for key in allowed)] == []
 
 

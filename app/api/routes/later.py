@@ -16,7 +16,6 @@ LATER: tuple[tuple[str, str, str], ...] = (
     ("DELETE", _SESSION, "admin"),
     ("POST", f"{_SESSION}/entries/{{seq}}/redact", "admin"),
     ("POST", f"{_SESSION}/fork", "sessions:write"),
-    ("POST", f"{_SESSION}/blobs", "sessions:write"),
     ("GET", f"{_SESSION}/usage", "sessions:read"),
     ("GET", f"{_SESSION}/plan", "sessions:read"),
     ("GET", f"{_SESSION}/skill-snapshots", "sessions:read"),

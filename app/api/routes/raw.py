@@ -8,11 +8,15 @@ from starlette.responses import Response
 from app.api.answers import JSON, NDJSON, SSE, text_answer, unchanged
 from app.api.documented import ok, plain, raw_answer
 from app.api.headers import last_event_id, negotiate, not_modified
+from app.api.problems import Problem
 from app.api.routing import Answer, ASGIAnswer, Exchange, Operation
 from app.api.schemas.basics import LIMIT, SEQ, one_of
 from app.api.schemas.entries import POST_ENTRIES
 from app.api.streaming import HEARTBEAT, NDJSON_HEADERS, OPENING, SSE_HEADERS, Streamed
+from app.config import limits
 from app.config.limits import LIST_LIMIT_DEFAULT
+from app.entries import lossless
+from app.entries.errors import Fault, Invalid
 from app.entries.kinds import KINDS
 from app.formats.framing.sse import frame
 from app.services.transcripts import RawQuery
@@ -87,6 +91,25 @@ async def get_blob(exchange: Exchange) -> Response:
     return Response(content, headers={**_BLOB_HEADERS, "content-type": safe, "etag": tag})
 
 
+async def post_blob(exchange: Exchange) -> Response:
+    media_type = exchange.request.headers.get("content-type", "").strip()
+    if not _MEDIA_TYPE.fullmatch(media_type):
+        raise Problem("unsupported-media-type", "Say by `Content-Type` what the bytes are, for example image/png.")
+    if len(exchange.body) > limits.BLOB_BYTES_MAX:
+        raise Problem("payload-too-large", f"A blob may hold {limits.BLOB_BYTES_MAX} bytes.")
+    if not exchange.body:
+        raise Invalid([Fault("", "missing", "The body is the bytes of the blob; it is empty.")])
+    new = False
+
+    async def make() -> str:
+        nonlocal new
+        blob, new = await exchange.services.uploads.store(exchange.tenant, exchange.path("session_id"), media_type, exchange.body)
+        return lossless.dumps(blob)
+
+    text, replayed = await exchange.services.replays.once(exchange.tenant, exchange.key, make)
+    return text_answer(text, 201 if new else 200, {"idempotent-replayed": "true"} if replayed else {})
+
+
 TAG = "raw"
 
 OPERATIONS = (
@@ -124,6 +147,18 @@ OPERATIONS = (
         },
         errors=(404, 406),
         conditional=True,
+    ),
+    Operation(
+        "POST",
+        "/sessions/{session_id}/blobs",
+        "post_blob",
+        TAG,
+        "Store the bytes of an image or a file, for messages to name by digest.",
+        post_blob,
+        {201: ok("Blob", "Stored."), 200: ok("Blob", "The session held these bytes already.")},
+        "sessions:write",
+        takes_bytes=True,
+        errors=(404,),
     ),
     Operation(
         "GET",

@@ -89,6 +89,15 @@ BUDGET = answer(
 )
 VIOLATION = answer({"pointer": text(), "code": text(), "detail": text()})
 
+CACHE = answer(
+    {
+        "stable_prefix_tokens": COUNT,
+        "stable_prefix_messages": COUNT,
+        "first_change": nullable(answer({"pointer": text(), "reason": text(), "seq": nullable(SEQ)})),
+    },
+    description="What the provider's prompt cache can reuse from the previous dispatched call, and the first thing that is not what it was.",
+)
+
 MODEL_INPUT = obj(
     {
         "object": {"const": "model_input"},
@@ -106,7 +115,7 @@ MODEL_INPUT = obj(
         "source_map": SOURCE_MAP,
         "manifest": MANIFEST,
         "budget": ref("Budget"),
-        "cache": OBJECT,
+        "cache": CACHE,
         "losses": arr(OBJECT),
         "violations": arr(VIOLATION),
         "verified": {"enum": [True, False, "unverifiable"]},

@@ -117,9 +117,9 @@ class Acceptance:
 
     async def _open(self, tenant: UUID, session: SessionRow, opening: Opening, key: IdempotencyKey | None) -> Accepted:
         desk = self._desk
-        opening = await self._with_media(tenant, session, opening)
         agent, adoption = await self._agent(tenant, session)
         desk.check_model(agent, session, opening.options.model)
+        opening = await self._with_media(tenant, session, opening, agent)
         follows, line = await self._place(tenant, session, opening)
         drafts, patch = _settings(session, adoption, line, follows)
         before_seq = session.head_seq + len(drafts)
@@ -146,10 +146,11 @@ class Acceptance:
         desk.begin(facts, agent, appended, entries, drafts, events, ephemeral=ephemeral, media=media)
         return Accepted(facts.session_id, format_id(TURN, facts.turn_id), facts.key.turn, cancels=facts.options.cancels)
 
-    async def _with_media(self, tenant: UUID, session: SessionRow, opening: Opening) -> Opening:
-        """The opening with what the session knows of the blobs that its messages name."""
+    async def _with_media(self, tenant: UUID, session: SessionRow, opening: Opening, agent: AgentRevision) -> Opening:
+        """The opening with what the session knows of the blobs that its messages name, and with what had to be fetched."""
         messages = [said for _, said, _ in opening.stored] + [said for _, said, _, _ in opening.ephemeral]
-        known = iter(await with_known_media(self._desk.store.blobs, tenant, session.session_id, messages))
+        messages = await with_known_media(self._desk.store.blobs, tenant, session.session_id, messages)
+        known = iter(await self._desk.fetched(messages, agent, session, opening.options.model))
         stored = [(kind, next(known), flags) for kind, _, flags in opening.stored]
         return replace(opening, stored=stored, ephemeral=[(kind, next(known), flags, before) for kind, _, flags, before in opening.ephemeral])
 

@@ -14,13 +14,14 @@ from app.entries import lossless
 from app.entries.errors import Conflict, FenceLost, KeyReused, LedgerError, NotFound, Unavailable
 from app.entries.ids import SESSION, format_id
 from app.entries.messages import Entry, NewEntry
+from app.entries.parts import Media
 from app.entries.trace import ModelCallStarted
 from app.models.resolve import ModelChoice
 from app.services.revisions import Revisions
 from app.services.running import Facts, Running, filled, policy_of, spelled_out
 from app.services.streams import Event, Streams, TurnKey
 from app.services.targets import Targets, overridden
-from app.services.turns.inputs import IdempotencyKey
+from app.services.turns.inputs import Fetch, IdempotencyKey, Said, with_fetched_media
 from app.services.turns.loop import Loop
 from app.services.turns.views import Views
 from app.services.write import Draft, Writer
@@ -46,9 +47,17 @@ class Accepted:
     cancels: bool = False
 
 
+def _model_of(agent: AgentRevision, session: SessionRow) -> ModelChoice:
+    """The model that the next call of a session is for, before a turn's own override."""
+    if session.model is None:
+        return agent.model
+    switched = lossless.loads(session.model, 80)
+    return ModelChoice(switched["upstream"], switched["name"], switched.get("params", {}))
+
+
 @dataclass(slots=True)
 class Desk:
-    """One a process. `holder` names the process in its claims."""
+    """One a process. `holder` names the process in its claims. `fetch`: None where nothing may be fetched."""
 
     store: Store
     writer: Writer
@@ -61,6 +70,7 @@ class Desk:
     lease_seconds: float
     running: dict[TurnKey, Running] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    fetch: Fetch | None = None
     draining: bool = False
     closing: bool = False
 
@@ -102,15 +112,21 @@ class Desk:
 
     def check_model(self, agent: AgentRevision, session: SessionRow, override: Mapping[str, Any] | None) -> None:
         """Raises `Invalid` for a model that is not configured (any more), before anything is stored. `override` is the turn's own."""
-        base = agent.model
-        if session.model is not None:
-            switched = lossless.loads(session.model, 80)
-            base = ModelChoice(switched["upstream"], switched["name"], switched.get("params", {}))
+        base = _model_of(agent, session)
         if not override:
             self.targets.upstream(base.upstream)  # what else it needs was frozen with the revision or the switch
             return
         choice, limits = overridden(base, agent.limits, override)
         self.targets.resolve(choice, limits, "/overrides/model")
+
+    async def fetched(
+        self, said: Sequence[Said], agent: AgentRevision, session: SessionRow, override: Mapping[str, Any] | None = None
+    ) -> Sequence[Said]:
+        """The messages with the bytes of what they name by URL, where the operator allows it and the model takes no URLs."""
+        if self.fetch is None or not any(isinstance(part, Media) and part.url for one in said for part in one.parts):
+            return said
+        choice, limits = overridden(_model_of(agent, session), agent.limits, dict(override or {}))
+        return await with_fetched_media(self.fetch, self.targets.resolve(choice, limits).rules, said)
 
     async def claim(self, tenant: UUID, session: SessionRow, append: Append) -> Appended:
         """The append that takes the session's claim. Where its answer is lost, a claim that it may have taken is let run out at once."""

@@ -1,20 +1,25 @@
 """What a client asks of a turn, and the drafts that come of it."""
 
+import asyncio
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 from uuid import UUID
 
-from app.config.limits import BLOB_BYTES_MAX
+from app.config.limits import BLOB_BYTES_MAX, MEDIA_FETCHES_MAX
 from app.entries.errors import Fault, Invalid
 from app.entries.messages import Message
 from app.entries.parts import Blob, Media, Part, Text
 from app.entries.pictures import blob_of
+from app.models.wire_rules import WireRules
 from app.services.media import known_media, named_media, with_media
 from app.services.write import Draft, blob_digest
 from app.storage.blobs import Blobs
+
+Fetch = Callable[[str], Awaitable[tuple[str, bytes] | None]]
+"""From a URL to media type and bytes; None where they cannot be had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,36 @@ async def with_known_media(blobs: Blobs, tenant: UUID, session: UUID, said: Sequ
         named |= named_media(one.parts, one.media, one.pointer)
     known = await known_media(blobs, tenant, session, named)
     return [replace(one, parts=with_media(one.parts, known)) for one in said] if known else list(said)
+
+
+async def with_fetched_media(fetch: Fetch, rules: WireRules, said: Sequence[Said]) -> list[Said]:
+    """The messages with the bytes of each image and file by URL that the target takes by no URL, as far as they can be had.
+
+    What was asked for by URL keeps it. One that cannot be fetched stays a URL alone, and is a loss of each call that cannot send it.
+    """
+    wanted = list(dict.fromkeys(part.url for one in said for part in one.parts if _fetchable(part, rules) and part.url))[:MEDIA_FETCHES_MAX]
+    if not wanted:
+        return list(said)
+    found = dict(zip(wanted, await asyncio.gather(*map(fetch, wanted)), strict=True))
+    return [_with_bytes(one, {url: content for url, content in found.items() if content is not None}) for one in said]
+
+
+def _fetchable(part: Part, rules: WireRules) -> TypeGuard[Media]:
+    if not isinstance(part, Media) or part.blob is not None:
+        return False
+    return not (rules.image_urls if part.kind == "image" else rules.file_urls)
+
+
+def _with_bytes(said: Said, found: Mapping[str, tuple[str, bytes]]) -> Said:
+    media, parts = dict(said.media), list[Part]()
+    for part in said.parts:
+        content = found.get(part.url or "") if isinstance(part, Media) and part.blob is None else None
+        if content is not None and isinstance(part, Media):
+            digest = blob_digest(content[1])
+            media[digest] = content
+            part = replace(part, blob=Blob(digest, content[0], len(content[1])))
+        parts.append(part)
+    return replace(said, parts=tuple(parts), media=media)
 
 
 def _media(item: Mapping[str, Any], media: dict[str, tuple[str, bytes]], pointer: str) -> Media:

@@ -12,6 +12,7 @@ import pytest
 from app.config.settings import Settings
 from tests.api.conftest import running, talking
 from tests.fakes.openai_chat import FakeOpenAI, fake_openai, refuse
+from tests.fakes.serving import Request
 from tests.services.world import World
 
 MODEL = {"upstream": "openai", "name": "gpt-4o"}
@@ -36,13 +37,13 @@ class Watched(FakeOpenAI):
     meanwhile: Callable[[], Awaitable[None]]
     came: list[bytes]
 
-    async def _complete(self, raw: bytes, headers: dict[str, str], send: Any) -> None:
-        self.came = [*getattr(self, "came", []), raw]
+    async def complete(self, request: Request, send: Any) -> None:
+        self.came = [*getattr(self, "came", []), request.raw]
         if len(self.came) == 1:
             await self.meanwhile()
             await refuse(send, 503, "Busy.")
         else:
-            await super()._complete(raw, headers, send)
+            await super().complete(request, send)
 
 
 @pytest.mark.req("S0-05", "S0-07", "S0-09", "S0-10", "S0-38", "S3-39", "S4-12", "T-30")

@@ -1,0 +1,76 @@
+"""Who may stand beside whom: results in the order of their calls, user input first and last, an answer between results and input.
+
+What is put in is request-only text of a few words; nothing touches the ledger. Each is asked for by one of the target's rules, and
+none of them depends on what comes after its place, but for the closing words, which go as soon as there is something to answer.
+"""
+
+from app.context.draft import Count, Draft, Item, NeutralMessage, Reason, Rendered, Role
+from app.entries.parts import Text, ToolCall
+
+NAME = "adjacency"
+
+OPENING_TEXT = "(The conversation begins here.)"
+CLOSING_TEXT = "Continue."
+REPLY_TEXT = "OK."
+
+_INPUT: tuple[Role, ...] = ("user", "agent")
+
+
+def run(draft: Draft, count: Count) -> None:
+    """Orders results, then fills what the wire's order leaves open. Relies on `pairing`: results directly follow their answer."""
+    rules = draft.sources.target.rules
+    if rules.results_in_call_order:
+        _order(draft)
+    if rules.reply_after_results:
+        _reply(draft, count)
+    messages = [item.message for item in draft.placed if item.message is not None]
+    if rules.user_first and (messages or draft.system) and not (messages and messages[0].role in _INPUT):
+        _insert(draft, 0, "user", OPENING_TEXT, Reason.USER_FIRST, count)
+    if rules.user_last and messages and messages[-1].role == "assistant":
+        _insert(draft, len(draft.placed), "user", CLOSING_TEXT, Reason.USER_LAST, count)
+
+
+def _order(draft: Draft) -> None:
+    """Results in the order of their calls, where several answers' worth never mix: only places between two answers are exchanged."""
+    placed = draft.placed
+    wanted: dict[str, int] = {}
+    group: list[int] = []
+    for position, item in enumerate(placed):
+        message = item.message
+        if message is None:
+            continue
+        if message.role == "tool":
+            group.append(position)
+            continue
+        if len(group) > 1:
+            _sort(draft, group, wanted)
+        group = []
+        wanted = {part.tool_call_id: number for number, part in enumerate(message.parts) if isinstance(part, ToolCall)}
+    if len(group) > 1:
+        _sort(draft, group, wanted)
+
+
+def _sort(draft: Draft, group: list[int], wanted: dict[str, int]) -> None:
+    items: list[tuple[Item, NeutralMessage]] = [(item, item.message) for item in map(draft.placed.__getitem__, group) if item.message is not None]
+    ordered = sorted(items, key=lambda row: wanted.get(row[1].tool_call_id or "", len(wanted)))
+    for position, (before, _), (item, message) in zip(group, items, ordered, strict=True):
+        if item is not before:
+            draft.placed[position] = item
+            draft.replace(item, (Reason.RESULT_ORDER,), NAME, message)
+
+
+def _reply(draft: Draft, count: Count) -> None:
+    before: str | None = None
+    gaps: list[int] = []
+    for position, item in enumerate(draft.placed):
+        if item.message is None:
+            continue
+        if before == "tool" and item.message.role in _INPUT:
+            gaps.append(position)
+        before = item.message.role
+    for number, position in enumerate(gaps):
+        _insert(draft, position + number, "assistant", REPLY_TEXT, Reason.REPLY_AFTER_RESULTS, count)
+
+
+def _insert(draft: Draft, at: int, role: Role, text: str, reason: Reason, count: Count) -> None:
+    draft.insert(at, NeutralMessage(role, (Text(text),), Rendered(NAME)), reason, NAME, count(text))

@@ -1,0 +1,80 @@
+"""Blocks that are valid only behind the prefix that they were made behind (wire-format notes 4.2).
+
+The digest of a prefix covers instructions, declared tools and every message before the answer, reasoning apart: a provider lets the
+reasoning of the front be left out, and whether that of an earlier answer is there follows from the earlier messages alone. An answer
+whose blocks were made behind another prefix than the one that is now compiled keeps its text and its calls.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from app.context.draft import Draft, NeutralMessage, NeutralRequest, Reason, SystemSection
+from app.context.passes.measure import declaration
+from app.context.sources import Tool
+from app.entries import lossless
+from app.entries.parts import Part, Reasoning, part_to_json
+from app.entries.producers import read_producer
+from app.models.resolve import Target
+
+NAME = "binding"
+
+
+class _Prefix:
+    """The digest of what was read so far."""
+
+    def __init__(self, target: Target, system: Sequence[SystemSection], tools: Sequence[Tool]) -> None:
+        self._hash = hashlib.sha256()
+        self._add([target.dialect, target.model.name, asdict(target.rules), [one.text for one in system], [declaration(tool) for tool in tools]])
+
+    def add(self, message: NeutralMessage) -> None:
+        parts = [part_to_json(part) for part in message.parts if not isinstance(part, Reasoning)]
+        self._add([message.role, message.tool_call_id, message.is_error, parts])
+
+    def _add(self, value: object) -> None:
+        self._hash.update(lossless.dumps(value).encode("utf-8", "surrogatepass"))
+
+    def __str__(self) -> str:
+        return "sha256:" + self._hash.copy().hexdigest()
+
+
+def run(draft: Draft, tools: Sequence[Tool]) -> None:
+    """Leaves out bound blocks whose prefix changed. Runs last: the prefix is of the list as it is sent; O(text)."""
+    target = draft.sources.target
+    if not target.rules.prefix_bound:
+        return
+    prefix = _Prefix(target, [section for section, _ in draft.system], tools)
+    for item in draft.placed:
+        message = item.message
+        if message is None:
+            continue
+        if message.role == "assistant" and any(isinstance(part, Reasoning) for part in message.parts):
+            now = str(prefix)
+            kept: list[Part] = []
+            for position, part in enumerate(message.parts):
+                if isinstance(part, Reasoning) and _bound_elsewhere(part, now):
+                    draft.lose(item, "reasoning", "prefix_changed", position)
+                else:
+                    kept.append(part)
+            if not kept:
+                draft.drop(item, Reason.PREFIX_CHANGED, NAME)
+                continue
+            if len(kept) < len(message.parts):
+                message = message._replace(parts=tuple(kept))
+                draft.replace(item, (Reason.PREFIX_CHANGED,), NAME, message)
+        prefix.add(message)
+
+
+def _bound_elsewhere(part: Reasoning, prefix: str) -> bool:
+    made_by = read_producer(part.producer or "")
+    return made_by is not None and made_by.prefix != prefix
+
+
+def bound_prefix(request: NeutralRequest) -> str:
+    """The digest of everything that an answer to this request will have before it; empty where the target binds nothing to it."""
+    if not request.target.rules.prefix_bound:
+        return ""
+    prefix = _Prefix(request.target, request.system, request.tools)
+    for message in request.messages:
+        prefix.add(message)
+    return str(prefix)

@@ -1,0 +1,184 @@
+"""Content that the target takes: media, blank texts, arguments that are no object. What it does not take is replaced, never silently.
+
+One picture of a kind that a provider refuses would make every later call of the session fail, so such a one is named instead of
+sent. Images and files of a tool result go behind the results of their answer, as user input, where they may not stand in one.
+Arguments keep their exact text where the wire takes text; where it takes an object, and the model wrote none, the text is wrapped.
+"""
+
+from dataclasses import replace
+
+import orjson
+
+from app.config.limits import JSON_DEPTH_MAX
+from app.context.draft import Count, Draft, Item, NeutralMessage, Reason, Rendered
+from app.entries import lossless
+from app.entries.parts import Media, Part, Text, ToolCall
+from app.models.wire_rules import WireRules
+
+NAME = "fitting"
+
+NO_OUTPUT = "(no output)"
+"""What a result without any text says where blank texts are refused."""
+
+EMPTY_ARGUMENTS = "{}"
+WRAPPED_KEY = "rawInvalidInput"
+"""The key under which argument text that is no JSON object is sent where an object is asked for (wire-format notes 0.5, as the AI SDK does)."""
+
+Moved = list[tuple[Item, list[Part]]]
+"""Media on their way behind the results of an answer."""
+
+
+def run(draft: Draft, count: Count) -> None:
+    """Replaces what the target does not take; O(parts)."""
+    fitter = _Fitter(draft, count)
+    behind: list[tuple[int, Moved]] = []
+    moved: Moved = []
+    for position, item in enumerate(draft.placed):
+        message = item.message
+        if message is None:
+            continue
+        if moved and message.role != "tool":
+            behind.append((position, moved))
+            moved = []
+        if fitter.touches(message):
+            media = fitter.fit(item, message)
+            if media:
+                moved.append((item, media))
+    if moved:
+        behind.append((len(draft.placed), moved))
+    placed = 0
+    for position, group in behind:
+        for item, media in group:
+            _place_behind(draft, position + placed, item, media, count)
+            placed += 1
+
+
+class _Fitter:
+    """One pass over a draft. `_parts` and `_reasons` are those of the message at hand."""
+
+    __slots__ = ("_count", "_draft", "_moved", "_parts", "_reasons", "_rules", "_tokens", "_types")
+
+    def __init__(self, draft: Draft, count: Count) -> None:
+        self._draft = draft
+        self._count = count
+        self._rules: WireRules = draft.sources.target.rules
+        self._types = {"image": frozenset(self._rules.image_types.split()), "file": frozenset(self._rules.file_types.split())}
+        self._parts: list[Part] = []
+        self._moved: list[Part] = []
+        self._reasons: dict[Reason, None] = {}
+        self._tokens = 0
+
+    def touches(self, message: NeutralMessage) -> bool:
+        """Whether anything of the message may have to change: nearly none has."""
+        rules = self._rules
+        if not message.parts:
+            return not rules.blank_texts
+        for part in message.parts:
+            if type(part) is Text:
+                if not rules.blank_texts and (not part.text or part.text.isspace()):
+                    return True
+            elif type(part) is Media or (type(part) is ToolCall and _arguments(part.arguments, rules.arguments) is not None):
+                return True
+        return False
+
+    def fit(self, item: Item, message: NeutralMessage) -> list[Part]:
+        """Changes the message, and returns the media that go behind the results of its answer."""
+        self._parts, self._moved, self._reasons, self._tokens = [], [], {}, item.tokens
+        for position, part in enumerate(message.parts):
+            if isinstance(part, Media):
+                self._media(item, message, position, part)
+            elif isinstance(part, Text) and not self._rules.blank_texts and (not part.text or part.text.isspace()):
+                self._reasons[Reason.BLANK_TEXT] = None
+                self._tokens -= self._count(part.text)
+            elif isinstance(part, ToolCall) and (arguments := _arguments(part.arguments, self._rules.arguments)) is not None:
+                self._call(item, position, part, arguments)
+            else:
+                self._parts.append(part)
+        if not self._parts and message.role == "tool" and not self._rules.blank_texts:
+            self._add_text(NO_OUTPUT, Reason.BLANK_TEXT)
+        if not self._parts and message.role != "tool":
+            self._draft.drop(item, Reason.BLANK_MESSAGE, NAME)
+        elif self._reasons:
+            self._draft.replace(item, tuple(self._reasons), NAME, message._replace(parts=tuple(self._parts)), max(0, self._tokens))
+        return self._moved
+
+    def _media(self, item: Item, message: NeutralMessage, position: int, media: Media) -> None:
+        why = "not_in_answers" if message.role == "assistant" else self._obstacle(media)
+        if why is not None:
+            self._draft.lose(item, media.kind, why, position)
+            self._add_text(stand_in(media), Reason.MEDIA_NOT_TAKEN)
+        elif message.role == "tool" and not self._in_result(message, media):
+            self._moved.append(media)
+            self._add_text(f"[{media.kind} below]", Reason.MEDIA_MOVED)
+        else:
+            self._parts.append(media)
+
+    def _in_result(self, message: NeutralMessage, media: Media) -> bool:
+        rules = self._rules
+        return (rules.error_media or not message.is_error) and (rules.result_images if media.kind == "image" else rules.result_files)
+
+    def _obstacle(self, media: Media) -> str | None:
+        rules, blob, image = self._rules, media.blob, media.kind == "image"
+        if not (rules.images if image else rules.files):
+            return f"no_{media.kind}s"
+        if blob is None:
+            if not media.url:
+                return "no_content"
+            return None if media.url.startswith("data:") or (rules.image_urls if image else rules.file_urls) else f"no_{media.kind}_urls"
+        types = self._types[media.kind]
+        if blob.media_type not in types and "*" not in types:
+            return "media_type_not_taken"
+        most = rules.image_bytes_max if image else rules.file_bytes_max
+        return f"{media.kind}_too_large" if most and blob.byte_length > most else None
+
+    def _call(self, item: Item, position: int, call: ToolCall, arguments: str) -> None:
+        blank = not call.arguments or call.arguments.isspace()
+        self._draft.lose(item, "arguments", "empty_arguments" if blank else "no_object", position)
+        self._reasons[Reason.ARGUMENTS_FITTED] = None
+        self._tokens += self._count(arguments) - self._count(call.arguments)
+        self._parts.append(replace(call, arguments=arguments))
+
+    def _add_text(self, text: str, reason: Reason) -> None:
+        self._reasons[reason] = None
+        self._tokens += self._count(text)
+        self._parts.append(Text(text))
+
+
+def _arguments(arguments: str, spelled_as: str) -> str | None:
+    """Argument text that can be sent in place of the model's; None where its own can."""
+    if not arguments or arguments.isspace():
+        return EMPTY_ARGUMENTS
+    if spelled_as == "text" or _is_object(arguments):
+        return None
+    return lossless.dumps({WRAPPED_KEY: arguments})
+
+
+def _is_object(text: str) -> bool:
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        orjson.loads(text)
+    except ValueError:
+        try:  # a lone surrogate in an escape, which is JSON and not UTF-8
+            return isinstance(lossless.loads(text, JSON_DEPTH_MAX), dict)
+        except lossless.InvalidJson:
+            return False
+    return True
+
+
+def stand_in(media: Media) -> str:
+    """What the model is told of a picture or a file that it does not get: kind, name, media type and size."""
+    facts = [media.filename] if media.filename else []
+    if media.blob is not None:
+        facts += [media.blob.media_type, f"{media.blob.byte_length} bytes"]
+    elif media.url is not None and not media.url.startswith("data:"):
+        facts.append(media.url)
+    return f"[{media.kind} not shown{': ' if facts else ''}{', '.join(facts)}]"
+
+
+def _place_behind(draft: Draft, position: int, item: Item, media: list[Part], count: Count) -> None:
+    source = item.source
+    name = "" if item.message is None else item.message.name or ""
+    text = f"[From the result of {name}:]" if name else "[From the result:]"
+    origin = Rendered(NAME, None if source is None else source.entry.seq)
+    draft.insert(position, NeutralMessage("user", (Text(text), *media), origin), Reason.MEDIA_MOVED, NAME, count(text))

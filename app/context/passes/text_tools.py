@@ -1,0 +1,55 @@
+"""Tools for a model without native calling: declared in the instructions, called and answered in text (S0-26, X-34).
+
+The form is strict, so that an answer is a call or is none: the whole reply is one JSON object, the tool's name first. The reader that
+promotes such a reply to a call is `formats/text_tools.py`; in the ledger it is a call like any other (S0-27).
+"""
+
+from app.context.draft import Count, Draft, Item, NeutralMessage, Reason, SystemSection
+from app.context.passes.measure import declaration
+from app.context.sources import Tool
+from app.entries import lossless
+from app.entries.parts import Part, Text, ToolCall
+
+NAME = "text_tools"
+
+NAME_KEY, ARGUMENTS_KEY = "tool", "arguments"
+
+ERROR_MARK = "[error] "
+
+_HOW = (
+    "You may use the tools below. To call one, reply with nothing but one JSON object of this form, without a fence and without other words:\n"
+    '{"tool": "<name>", "arguments": {<arguments by the tool\'s parameters>}}\n'
+    "You then get its result as the next message. Call one tool at a time. Otherwise answer in plain words.\n"
+    "The tools, a JSON object each:"
+)
+
+
+def run(draft: Draft, tools: tuple[Tool, ...], choice: str | None, count: Count) -> None:
+    """Says the declarations in the instructions and spells calls and results in text. Relies on `pairing` for results' names."""
+    if tools and choice != "none":
+        text = "\n".join([_HOW, *map(declaration, tools)])
+        draft.system.append((SystemSection(NAME, text), count(text)))
+    for item in draft.placed:
+        message = item.message
+        if message is None:
+            continue
+        if message.role == "tool":
+            _result(draft, item, message, count)
+        elif message.role == "assistant" and any(isinstance(part, ToolCall) for part in message.parts):
+            parts: tuple[Part, ...] = tuple([Text(spelled(part)) if isinstance(part, ToolCall) else part for part in message.parts])
+            draft.replace(item, (Reason.CALL_AS_TEXT,), NAME, message._replace(parts=parts))
+
+
+def spelled(call: ToolCall) -> str:
+    """A call in the form in which the model is asked to make one, its argument text as it wrote it."""
+    return f'{{"{NAME_KEY}": {lossless.dumps(call.name)}, "{ARGUMENTS_KEY}": {call.arguments}}}'
+
+
+def _result(draft: Draft, item: Item, message: NeutralMessage, count: Count) -> None:
+    head = f"[result of {message.name or 'the call'}]\n" + (ERROR_MARK if message.is_error else "")
+    first = message.parts[0] if message.parts else None
+    said: tuple[Part, ...] = (
+        (first._replace(text=head + first.text), *message.parts[1:]) if isinstance(first, Text) else (Text(head.rstrip("\n")), *message.parts)
+    )
+    told = NeutralMessage("user", said, message.origin)
+    draft.replace(item, (Reason.RESULT_AS_TEXT,), NAME, told, item.tokens + count(head))

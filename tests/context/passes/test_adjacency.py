@@ -1,0 +1,77 @@
+"""Who may stand beside whom."""
+
+import pytest
+
+from app.context.compile import Compiled, compile_context
+from app.context.draft import Rendered
+from app.context.report import source_map
+from app.entries.parts import Text
+from tests.strategies import SYSTEM, Ledger, agent, call, target, tokens
+
+
+def told(found: Compiled) -> list[str]:
+    return [
+        " ".join([message.role, *(part.text for part in message.parts if isinstance(part, Text)), *filter(None, [message.tool_call_id])])
+        for message in found.request.messages
+    ]
+
+
+@pytest.mark.req("T-19")
+def test_results_stand_in_the_order_of_their_calls_and_the_map_points_at_their_rows():
+    ledger = Ledger()
+    ledger.user("both")
+    ledger.answer(call("A"), call("B"))
+    ledger.result("B", "two")
+    ledger.result("A", "one")
+    ledger.user("thanks")
+    found = compile_context(ledger.sources(target=target(results_in_call_order=True)), tokens)
+    assert told(found)[2:4] == ["tool one A", "tool two B"]
+    assert [source["seq"] for source in source_map(found)["sources"]] == [1, 2, 4, 3, 5]
+    moved = {row.source["seq"]: row.reason for row in found.decisions if row.by == "adjacency"}
+    assert moved == {3: "result_order", 4: "result_order"}
+    assert told(compile_context(ledger.sources(target=target()), tokens))[2:4] == ["tool two B", "tool one A"]
+
+
+def test_results_of_two_answers_never_mix():
+    ledger = Ledger()
+    ledger.user("q")
+    for _ in range(2):
+        ledger.answer(call("same"), call("other"))
+        ledger.result("other", "o")
+        ledger.result("same", "s")
+    found = compile_context(ledger.sources(target=target(results_in_call_order=True)), tokens)
+    assert [line.split()[:2] for line in told(found)[1:]] == [["assistant"], ["tool", "s"], ["tool", "o"]] * 2
+
+
+@pytest.mark.req("S0-28")
+def test_a_list_that_has_to_begin_and_end_with_input_does():
+    ledger = Ledger()
+    ledger.answer(call("g1"))
+    ledger.result("g1", "10:00")
+    ledger.answer("It is ten.")
+    strict = target(user_first=True, user_last=True)
+    found = compile_context(ledger.sources(target=strict), tokens)
+    assert told(found) == ["user (The conversation begins here.)", "assistant", "tool 10:00 g1", "assistant It is ten.", "user Continue."]
+    assert [message.origin for message in found.request.messages][::4] == [Rendered("adjacency")] * 2
+    rows = [(row.source, row.disposition, row.reason) for row in found.decisions if row.by == "adjacency"]
+    assert rows == [({"kind": "rendered", "renderer": "adjacency"}, "included", reason) for reason in ("user_first", "user_last")]
+    ledger.user("thanks")
+    assert told(compile_context(ledger.sources(target=strict), tokens))[-1] == "user thanks"
+
+
+def test_instructions_alone_are_opened_and_nothing_stays_nothing():
+    strict = target(user_first=True, user_last=True)
+    alone = compile_context(Ledger().sources(agent(context=[SYSTEM, {"renderer": "history"}]), strict), tokens)
+    assert told(alone) == ["user (The conversation begins here.)"]
+    assert told(compile_context(Ledger().sources(target=strict), tokens)) == []
+
+
+def test_an_answer_stands_between_results_and_input_where_a_server_asks_for_it():
+    ledger = Ledger()
+    ledger.user("q")
+    ledger.answer(call("c"))
+    ledger.result("c")
+    ledger.user("next")
+    found = compile_context(ledger.sources(target=target(reply_after_results=True)), tokens)
+    assert told(found)[2:] == ["tool ok c", "assistant OK.", "user next"]
+    assert len(compile_context(ledger.sources(target=target()), tokens).request.messages) == 4

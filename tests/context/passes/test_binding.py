@@ -1,0 +1,79 @@
+"""Blocks that are valid only behind the prefix that they were made behind."""
+
+import pytest
+
+from app.context.compile import Compiled, compile_context
+from app.context.draft import Loss
+from app.context.passes.binding import bound_prefix
+from app.entries.messages import Answer
+from app.entries.parts import Reasoning, Text
+from tests.strategies import SYSTEM, Ledger, agent, target, tokens
+
+BOUND = target(provider_blocks=True, prefix_bound=True)
+TOLD = agent(context=[SYSTEM, {"renderer": "history"}])
+CHANGED = agent(context=[{"renderer": "system", "text": "You are another nurse."}, {"renderer": "history"}])
+
+
+def compiled(ledger: Ledger, revision=TOLD, to=BOUND) -> Compiled:
+    return compile_context(ledger.sources(revision, to), tokens)
+
+
+def answered(ledger: Ledger, text: str, revision=TOLD, to=BOUND) -> None:
+    """An answer whose thinking is bound to what the model was sent."""
+    producer = str(to.producer._replace(prefix=bound_prefix(compiled(ledger, revision, to).request)))
+    ledger.add("assistant_message", Answer((Reasoning("t " + text, '{"signature":"s"}', producer), Text(text)), model="scripted"))
+
+
+def thoughts(found: Compiled) -> list[str]:
+    return [part.text for message in found.request.messages for part in message.parts if isinstance(part, Reasoning)]
+
+
+def conversation() -> Ledger:
+    ledger = Ledger()
+    for text in ("one", "two", "three"):
+        ledger.user("q " + text)
+        answered(ledger, text)
+    ledger.user("last")
+    return ledger
+
+
+@pytest.mark.req("X-23")
+def test_an_unchanged_prefix_keeps_every_block():
+    found = compiled(conversation())
+    assert thoughts(found) == ["t one", "t two", "t three"]
+    assert found.losses == ()
+
+
+@pytest.mark.req("X-20", "X-23")
+def test_other_instructions_leave_out_all_of_them_and_keep_the_texts():
+    ledger = conversation()
+    found = compiled(ledger, CHANGED)
+    assert thoughts(found) == []
+    assert [(loss.why, loss.seq) for loss in found.losses] == [("prefix_changed", seq) for seq in (2, 4, 6)]
+    assert found.losses[0] == Loss("reasoning", "prefix_changed", 2, 0)
+    rows = [(row.disposition, row.reason) for row in found.decisions if row.by == "binding"]
+    assert rows == [("transformed", "prefix_changed")] * 3
+    assert [part.text for part in found.request.messages[1].parts if isinstance(part, Text)] == ["one"]
+
+
+def test_what_is_made_after_a_change_is_bound_to_the_changed_prefix():
+    ledger = conversation()
+    answered(ledger, "four", CHANGED)
+    ledger.user("more")
+    assert thoughts(compiled(ledger, CHANGED)) == ["t four"]
+    assert thoughts(compiled(ledger)) == ["t one", "t two", "t three"]
+
+
+def test_a_target_that_binds_nothing_asks_for_no_prefix():
+    free = target(provider_blocks=True)
+    ledger = Ledger()
+    ledger.user("q")
+    answered(ledger, "one", to=free)
+    assert bound_prefix(compiled(ledger, to=free).request) == ""
+    assert thoughts(compiled(ledger, CHANGED, free)) == ["t one"]
+
+
+def test_wire_rules_are_part_of_the_prefix():
+    ledger = conversation()
+    other = target(provider_blocks=True, prefix_bound=True, call_id_chars_max=9)
+    assert thoughts(compiled(ledger, to=other)) == []

@@ -1,0 +1,40 @@
+"""Bytes that are not what their digest says: nothing is sent, and the turn says why."""
+
+import asyncpg
+import pytest
+
+from tests.services.world import World
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
+
+
+async def spoil(migrate_url: str, statement: str) -> None:
+    """What only a superuser can do, past every lock."""
+    owner = await asyncpg.connect(migrate_url)
+    try:
+        checks = await owner.fetch("SELECT conname FROM pg_constraint WHERE conrelid = 'ledger.blobs'::regclass AND contype = 'c'")
+        for row in checks:
+            await owner.execute(f'ALTER TABLE ledger.blobs DROP CONSTRAINT "{row[0]}"')
+        await owner.execute("ALTER TABLE ledger.blobs DISABLE TRIGGER USER")
+        await owner.execute(statement)
+    finally:
+        await owner.close()
+
+
+@pytest.mark.req("X-18")
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [("UPDATE ledger.blobs SET body = 'other'", "blob-corrupt"), ("UPDATE ledger.blobs SET body = NULL, erased_at = now()", "blob-missing")],
+)
+async def test_a_corrupt_artifact_fails_the_turn_before_any_call_leaves(world: World, migrate_url: str, statement: str, code: str) -> None:
+    session = await world.session(await world.agent())
+    stored = await world.call("POST", f"/sessions/{session}/blobs", 201, content=PNG, headers={"content-type": "image/png"})
+    seen = [{"type": "image", "blob": stored.json()["digest"]}]
+    assert (await world.turn(session, seen))["status"] == "completed"
+    await spoil(migrate_url, statement)
+    assert [violation["code"] for violation in (await world.input(session))["violations"]] == [code]
+    turn = await world.turn(session, "and now?")
+    assert (turn["status"], turn["error"]["code"]) == ("failed", "upstream-error")
+    assert code in turn["error"]["detail"]
+    (call,) = (await world.call("GET", f"/sessions/{session}/calls", 200, params={"turn": turn["id"]})).json()["data"]
+    assert (call["status"], call["attempts"]) == ("refused", [])
