@@ -1,7 +1,7 @@
 """Families of tokenizers that are not public: how many of their tokens stand for one that is counted, and how far that may be off.
 
 Entries are counted once, in tokens of `o200k_base`, when they are appended (decision 3). For a model of another family that count
-is scaled by the family's factor; the band says by what fraction the result may still be too low (wire-format notes 7.2, 7.5; decision 14).
+is scaled by the family's factor; the band says by what fraction the result may still be too low (wire-format notes 7.2, 7.5; decision 16).
 """
 
 import re

@@ -67,7 +67,7 @@ class Target:
     """What a body is compiled for.
 
     `estimate` is how its tokens are counted: by a public encoding, or for a family by scaling what entries were counted with when they
-    were appended (decisions 3 and 14). `account` names the operator's account there: who gets a block back depends
+    were appended (decisions 3 and 16). `account` names the operator's account there: who gets a block back depends
     on it. `digest` is
     `sha256:<hex>` of everything else but the scripts that the built-in upstream plays; no secret ever enters it.
     """

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +24,9 @@ from app.models.wire_rules import UnknownQuirk, WireRules, with_quirks
 
 _NO_PRESET = Preset("")
 
+RULES_REMEMBERED_MAX = 1_024
+"""Models whose wire rules a process keeps ready; they are the same for every call."""
+
 
 def completed(upstreams: Mapping[str, Upstream]) -> Mapping[str, Upstream]:
     """The upstreams with what their presets say, checked against the dialects, quirks and estimators that there are.
@@ -40,6 +44,8 @@ def _completed(where: str, upstream: Upstream) -> Upstream:
     form = FORMATS.get(dialect)
     if form is None:
         raise ConfigError(f"{where}.dialect: one of {', '.join(FORMATS)}")
+    if upstream.exact_counting and form.counting is None:
+        raise ConfigError(f"{where}.exact_counting: no endpoint of this dialect counts")
     try:
         with_quirks(form.rules_for(""), upstream.quirks)
     except UnknownQuirk as error:
@@ -66,6 +72,7 @@ class Targets:
         self.provider_limits: dict[str, Mapping[str, Limits]] = {}
         """What providers said of their own models, by upstream and model name."""
         self._counters: dict[str, Counter] = {}
+        self._rules = lru_cache(maxsize=RULES_REMEMBERED_MAX)(self._rules_of)
         self.digest = self._digest()
         """Of all that a target takes from the operator's configuration and from providers: another one may resolve the same model otherwise."""
 
@@ -108,9 +115,12 @@ class Targets:
         form = form_of(dialect, f"{pointer}/params/dialect")
         known, tokenizer = self.known(upstream, model.name)
         try:
-            return resolve(model, explicit, dialect, rules_of(upstream, form, model.name), known, tokenizer, upstream.account)
+            return resolve(model, explicit, dialect, self._rules(upstream.name, form.dialect, model.name), known, tokenizer, upstream.account)
         except UnknownCapacity as error:
             raise Invalid([Fault(limits_pointer or pointer, "unknown-capacity", str(error))], code="unknown-capacity") from None
+
+    def _rules_of(self, upstream: str, dialect: str, model: str) -> WireRules:
+        return rules_of(self.upstreams[upstream], FORMATS[dialect], model)
 
     def known(self, upstream: Upstream, name: str) -> tuple[Known, str | None]:
         """What is known of a model of an upstream besides its agent's document, and the operator's word on its tokenizer."""

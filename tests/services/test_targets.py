@@ -18,6 +18,7 @@ from app.services.targets import Targets
         ({"dialect": "openai"}, "upstreams.local.dialect: one of openai-chat"),
         ({"quirks": {"tool_choise": False}}, "upstreams.local.quirks: no wire rule is called 'tool_choise'"),
         ({"quirks": {"tool_choice": 1}}, "upstreams.local.quirks: the quirk tool_choice has to be of type bool"),
+        ({"exact_counting": True}, "upstreams.local.exact_counting: no endpoint of this dialect counts"),
         ({"preset": "mistrall"}, "upstreams.local.preset: one of .*mistral"),
         ({"preset": "vllm"}, "upstreams.local.base_url: missing"),
         ({"models": {"m": ModelLimits(9, 9, "p50k")}}, 'upstreams.local.models."m".tokenizer: one of o200k_base'),

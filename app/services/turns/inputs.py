@@ -138,7 +138,7 @@ def _with_bytes(said: Said, found: Mapping[str, tuple[str, bytes]]) -> Said:
         if content is not None and isinstance(part, Media):
             digest = blob_digest(content[1])
             media[digest] = content
-            part = replace(part, blob=Blob(digest, content[0], len(content[1])))
+            part = replace(part, blob=blob_of(digest, *content))
         parts.append(part)
     return replace(said, parts=tuple(parts), media=media)
 
