@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from app.config.limits import BLOB_BYTES_MAX, IMPORT_LINE_BYTES_MAX, JSON_DEPTH_MAX
 from app.entries import lossless
-from app.entries.parts import Blob, Media
+from app.entries.parts import Media
+from app.entries.pictures import blob_of
 from app.formats.protocols import ImportedSession
 
 _MEDIA_TYPE = re.compile("[^\x00-\x1f\x7f\ud800-\udfff]{3,255}")
@@ -97,7 +98,7 @@ def store(session: ImportedSession, kind: Literal["image", "file"], media_type: 
     digest = "sha256:" + sha256(content).hexdigest()
     known = media_type if _MEDIA_TYPE.fullmatch(media_type) else UNKNOWN_MEDIA_TYPE
     session.blobs[digest] = (known, content)
-    return Media(kind, Blob(digest, known, len(content)), filename=filename)
+    return Media(kind, blob_of(digest, known, content), filename=filename)
 
 
 def store_url(session: ImportedSession, kind: Literal["image", "file"], url: str, filename: str | None = None) -> Media | None:
