@@ -53,7 +53,7 @@ class Talk:
         found = write_request(compile_context(self.sources(), tokens).request, {})
         body: dict[str, Any] = orjson.loads(found.body)
         assert self.fake.judge(body) == []
-        assert self.fake.judge(orjson.loads(count_body(found.document)), counting=True) == []
+        assert self.fake.judge(orjson.loads(count_body("gpt-5", found.document)), counting=True) == []
         assert validate(body, self.target.rules) == []
         assert not objections(found.body)
         return body
