@@ -131,6 +131,7 @@ def unmarked(block: dict[str, Any]) -> dict[str, Any]:
 @given(claude_sources(), st.sampled_from(["a", "b"]))
 def test_what_comes_later_changes_nothing_of_what_was_sent_but_marks(given_sources: Sources, text: str):
     """The prompt of the next call begins with this one's, but for what only the end of a list has: words that close it, blanks, thinking."""
+    given_sources = replace(given_sources, agent=AGENTS[1])  # no text of its own behind the list
     before = write_request(compile_context(given_sources, tokens).request, BLOBS)
     ledger = Ledger(list(given_sources.messages), given_sources.head_seq)
     ledger.answer(text)
