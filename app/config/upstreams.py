@@ -16,6 +16,9 @@ SCRIPTED = "scripted"
 SCRIPTED_DIALECT = "openai-chat"
 """What the built-in upstream speaks unless `params.dialect` says otherwise."""
 
+IMPORT_ACCOUNT = "import"
+"""Stands in what was imported for an account that nobody knows; an upstream of that name would be sent the blocks of strangers."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _REGION = re.compile(r"[a-z]{2,8}(?:-[a-z0-9]{1,16}){1,4}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -98,6 +101,8 @@ def read_upstreams(tables: Mapping[str, Any], environ: Mapping[str, str], timeou
         if name == SCRIPTED:
             raise ConfigError(f"{where}: this upstream is built in and cannot be configured")
         found[name] = _read_upstream(where, name, _table(where, table), environ, timeouts, retries_max)
+        if found[name].account == IMPORT_ACCOUNT:
+            raise ConfigError(f"{where}.account: `{IMPORT_ACCOUNT}` stands for the unknown accounts of imported files; name another")
     return MappingProxyType(found)
 
 

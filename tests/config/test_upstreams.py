@@ -7,7 +7,8 @@ import pytest
 from app.config.faults import ConfigError
 from app.config.secret import Secret
 from app.config.settings import load_settings, secrets_of
-from app.config.upstreams import AwsKeys, ModelLimits, Timeouts
+from app.config.upstreams import IMPORT_ACCOUNT, AwsKeys, ModelLimits, Timeouts
+from app.entries import producers
 
 PLAIN = '[upstreams.local]\ndialect = "openai-chat"\nbase_url = "http://127.0.0.1:8081/v1/"\n'
 
@@ -96,6 +97,7 @@ def test_a_key_that_is_not_set_yet_is_no_key(load):
         ('aws_region = "us-east-1"\naws_access_key_id_env = "ID"', "upstreams.local.aws_secret_access_key_env: missing"),
         ('aws_region = "East 1"\naws_access_key_id_env = "ID"\naws_secret_access_key_env = "KEY"', "upstreams.local.aws_region: a region such as"),
         ('aws_secret_access_key = "x"', "upstreams.local.aws_secret_access_key: unknown; did you mean aws_secret_access_key_env"),
+        ('account = "import"', "upstreams.local.account: `import` stands for the unknown accounts"),
         ('[upstreams.b]\ndialect = "openai-chat"', "upstreams.b.base_url: missing"),
     ],
 )
@@ -154,3 +156,10 @@ def test_a_key_of_aws_cannot_write_headers_and_is_not_repeated(load, variable, f
     with pytest.raises(ConfigError, match=rf"upstreams\.local\.{field}: visible ASCII") as caught:
         load(AWS, {"ID": "a", "KEY": "b", "TOKEN": "c", variable: "hunter22\r\nX-Evil: 1"})
     assert "hunter" not in str(caught.value)
+
+
+def test_the_account_of_imports_is_nobodys(load):
+    assert IMPORT_ACCOUNT == producers.IMPORT_ACCOUNT
+    with pytest.raises(ConfigError, match=r"upstreams\.import\.account"):
+        load(PLAIN.replace("local", "import"))
+    assert load(PLAIN.replace("local", "import") + 'account = "mine"').upstreams["import"].account == "mine"

@@ -18,7 +18,7 @@ def test_what_is_counted_is_what_is_sent_but_for_the_cap_and_the_stream():
     aim = target(NEW, reasoning={"effort": "low"}, extra={"cache_control": {"type": "ephemeral"}, "stop_sequences": ["x"]})
     sent = write_request(request(message("user", "q\ud83d"), system=("s",), tools=(odd,), tool_choice="auto", target=aim), {})
     assert not objections(sent.body)
-    counted = counting.body("m", sent.document)
+    counted = counting.body(NEW, sent.document)
     assert not count_objections(counted)
     whole = orjson.loads(sent.body)
     assert orjson.loads(counted) == {key: value for key, value in whole.items() if key not in ("max_tokens", "stream", "stop_sequences")}
