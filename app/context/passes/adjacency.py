@@ -26,7 +26,8 @@ def run(draft: Draft, count: Count) -> None:
     if rules.user_last:
         _go_on(draft, count)
     messages = [item.message for item in draft.placed if item.message is not None]
-    if rules.user_first and (messages or draft.system) and not (messages and messages[0].role in _INPUT):
+    opened = messages[0].role in _INPUT if messages else not draft.system
+    if not opened and (rules.user_first or (rules.input_needed and not messages)):
         _insert(draft, 0, "user", OPENING_TEXT, Reason.USER_FIRST, count)
     if rules.user_last and messages and messages[-1].role == "assistant":
         _insert(draft, len(draft.placed), "user", CLOSING_TEXT, Reason.USER_LAST, count)

@@ -3,7 +3,7 @@
 Sources: the wire-format notes 0.2, 4.1 and 6.1; a native `tool_choice` beside `toolConfig.toolChoice` is a conflict that Bedrock refuses.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from app.context.draft import NeutralRequest
@@ -75,8 +75,13 @@ def _none(tools: Tools, called_before: bool, rules: WireRules, losses: Losses) -
     return Tools()
 
 
-def read_reasoning(params: Mapping[str, Any], rules: WireRules, output_tokens_max: int, losses: Losses) -> Reasoning:
-    """How thinking is asked for, in the shape of the model's vendor; another effort than was wanted, and none at all, is a loss."""
+def read_reasoning(
+    params: Mapping[str, Any], rules: WireRules, output_tokens_max: int, messages: Sequence[Mapping[str, Any]], losses: Losses
+) -> Reasoning:
+    """How thinking is asked for, in the shape of the model's vendor; another effort than was wanted, and none at all, is a loss.
+
+    A budget cannot be given in the middle of a round of calls, or of an answer, that was begun without thinking (4.2).
+    """
     wanted = (params.get("reasoning") or {}).get("effort")
     if wanted is None:
         return Reasoning({})
@@ -100,7 +105,18 @@ def read_reasoning(params: Mapping[str, Any], rules: WireRules, output_tokens_ma
     if budget >= output_tokens_max:
         losses.append(WireLoss("reasoning_effort", "no_room_below_the_cap"))
         return Reasoning({})
+    if not _may_begin_to_think(messages):
+        losses.append(WireLoss("reasoning_effort", "not_in_this_round"))
+        return Reasoning({})
     return Reasoning({"thinking": {"type": "enabled", "budget_tokens": budget}}, True, budget)
+
+
+def _may_begin_to_think(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether no answer is under way, or the one that is begins with its thinking."""
+    place = next((place for place in range(len(messages) - 1, -1, -1) if messages[place]["role"] == "assistant"), None)
+    if place is None or not all(any("toolResult" in block for block in message["content"]) for message in messages[place + 1 :]):
+        return True
+    return "reasoningContent" in messages[place]["content"][0]
 
 
 def inference(params: Mapping[str, Any], rules: WireRules, reasoning: Reasoning, output_tokens_max: int, losses: Losses) -> dict[str, Any]:

@@ -37,6 +37,7 @@ RULES = WireRules(
     arguments="object",
     user_first=True,
     user_last=True,
+    input_needed=True,
     files_beside_results=False,
     blank_texts=False,
     image_urls=False,

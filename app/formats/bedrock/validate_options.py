@@ -32,7 +32,7 @@ def check_options(body: Mapping[str, Any], rules: WireRules, found: Found) -> in
     inference = _mapping(body.get("inferenceConfig"))
     if "temperature" in inference and not rules.temperature:
         found.append(Violation("/inferenceConfig/temperature", "temperature-not-taken", "This model takes no temperature."))
-    _budget(additional, inference, found)
+    _budget(additional, inference, body.get("messages"), found)
     _output(_mapping(body.get("outputConfig")), found)
     return marks
 
@@ -77,12 +77,24 @@ def _choice(choice: Mapping[str, Any], names: set[str], additional: Mapping[str,
         found.append(Violation("/additionalModelRequestFields/tool_choice", "choice-twice", "A native choice and `toolChoice` exclude each other."))
 
 
-def _budget(additional: Mapping[str, Any], inference: Mapping[str, Any], found: Found) -> None:
-    """Thinking of Claude by a budget: at least so much, and less than the cap (4.1)."""
+def _budget(additional: Mapping[str, Any], inference: Mapping[str, Any], messages: Any, found: Found) -> None:
+    """Thinking of Claude by a budget: at least so much, less than the cap (4.1), and from the beginning of an answer that is under way (4.2)."""
     budget, cap = _mapping(additional.get("thinking")).get("budget_tokens"), inference.get("maxTokens")
     if isinstance(budget, int) and (budget < THINKING_TOKENS_MIN or (isinstance(cap, int) and budget >= cap)):
         at = "/additionalModelRequestFields/thinking/budget_tokens"
         found.append(Violation(at, "out-of-range", f"A budget is at least {THINKING_TOKENS_MIN} and less than `maxTokens`."))
+    if _mapping(additional.get("thinking")).get("type") != "enabled" or not isinstance(messages, list | tuple):
+        return
+    for place in range(len(messages) - 1, -1, -1):
+        content = _mapping(messages[place]).get("content")
+        blocks = [_mapping(block) for block in content] if isinstance(content, list | tuple) else []
+        if _mapping(messages[place]).get("role") == "assistant":
+            if blocks and "reasoningContent" not in blocks[0]:
+                at = f"/messages/{place}/content/0"
+                found.append(Violation(at, "thinking-missing", "With a budget, the answer that is under way begins with its thinking."))
+            return
+        if not any("toolResult" in block for block in blocks):
+            return
 
 
 def _output(config: Mapping[str, Any], found: Found) -> None:

@@ -89,7 +89,7 @@ class _Writer(Blocks):
         if system := self.system():
             document["system"] = system
         cap = params.get("max_output_tokens") or self.request.target.limits.max_output_tokens
-        reasoning = read_reasoning(params, rules, cap, self.losses)
+        reasoning = read_reasoning(params, rules, cap, messages, self.losses)
         if config := inference(params, rules, reasoning, cap, self.losses):
             document["inferenceConfig"] = config
         additional = dict(reasoning.fields)

@@ -13,6 +13,7 @@ from app.models.wire_rules import WireRules
 DIALECT = "openai-responses"
 RULES = WireRules(
     call_id_chars_max=64,
+    input_needed=True,
     file_urls=True,
     image_bytes_max=15_700_000,
     file_bytes_max=55_000_000,

@@ -69,6 +69,11 @@ def test_instructions_alone_are_opened_and_nothing_stays_nothing():
     alone = compile_context(Ledger().sources(agent(context=[SYSTEM, {"renderer": "history"}]), strict), tokens)
     assert told(alone) == ["user (The conversation begins here.)"]
     assert told(compile_context(Ledger().sources(target=strict), tokens)) == []
+    lenient, ledger = target(input_needed=True), Ledger()
+    alone = compile_context(ledger.sources(agent(context=[SYSTEM, {"renderer": "history"}]), lenient), tokens)
+    assert told(alone) == ["user (The conversation begins here.)"]
+    ledger.answer("first")
+    assert told(compile_context(ledger.sources(agent(context=[SYSTEM, {"renderer": "history"}]), lenient), tokens)) == ["assistant first"]
 
 
 @pytest.mark.req("X-20", "X-23")

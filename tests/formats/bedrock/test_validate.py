@@ -38,6 +38,7 @@ from tests.formats.bedrock.judge import objections
 from tests.formats.bedrock.requests import BOUND, HAIKU, LLAMA, MISTRAL, OPUS
 
 FILES = [named(f"d{number}") for number in range(6)]
+BUDGET = {key: value for key, value in thinking(1024, 2000).items() if key != "messages"}
 NONE = {"additionalModelRequestFields": {"tool_choice": {"type": "none"}}}
 
 
@@ -96,6 +97,8 @@ def marked(inputs: int, tools: int = 1) -> Body:
         (choosing(auto={}) | NONE, "/additionalModelRequestFields/tool_choice", "choice-twice", asked(toolConfig=TOOLS) | NONE),
         (thinking(2000, 2000), "/additionalModelRequestFields/thinking/budget_tokens", "out-of-range", thinking(2000, 2001)),
         (thinking(1023, 2000), "/additionalModelRequestFields/thinking/budget_tokens", "out-of-range", thinking(1024, 2000)),
+        (called(RESULT, **BUDGET), "/messages/1/content/0", "thinking-missing", called(RESULT, calls=(THOUGHT, CALL), **BUDGET)),
+        (chat(user(TEXT), answer(TEXT), **BUDGET), "/messages/1/content/0", "thinking-missing", chat(user(TEXT), answer(TEXT), user(TEXT), **BUDGET)),
         (formatted("x"), "/outputConfig/textFormat/structure/jsonSchema/schema", "schema-invalid", formatted("{}")),
     ],
 )

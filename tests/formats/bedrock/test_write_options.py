@@ -1,15 +1,17 @@
 """Tools and their choice, caps, thinking and an operator's own keys in Converse bodies."""
 
+import json
 from typing import Any
 
 import orjson
 import pytest
 
 from app.entries import lossless
-from app.entries.parts import ToolCall
+from app.entries.parts import Reasoning, ToolCall
 from app.formats.bedrock.validate import validate
 from app.formats.bedrock.write_request import write_request
 from app.formats.protocols import WireLoss, Written
+from tests.formats.bedrock.bodies import THOUGHT
 from tests.formats.bedrock.judge import objections
 from tests.formats.bedrock.requests import BOUND, ESCALATE, HAIKU, LLAMA, LOOKUP, NOVA, OPUS, message, request, target
 
@@ -105,6 +107,20 @@ def test_thinking_in_the_vendors_own_shape(model: str, effort: str, fields: Any,
     assert lost(found) == losses
     budget = (fields or {}).get("thinking", {}).get("budget_tokens")
     assert body.get("inferenceConfig") == (None if budget is None else {"maxTokens": 64_000}), "a budget needs its cap beside it"
+
+
+def test_no_budget_in_a_round_or_an_answer_that_was_begun_without_thinking():
+    think = target(HAIKU, reasoning={"effort": "low"})
+    for messages in ((*HISTORY, message("user", "more")), (message("user", "q"), message("assistant", "One"))):
+        body, found = written(*messages, target=think)
+        assert "thinking" not in body.get("additionalModelRequestFields", {})
+        assert ("reasoning_effort", "not_in_this_round") in lost(found)
+    thought = Reasoning("t", json.dumps(THOUGHT), str(think.producer))
+    begun = (HISTORY[0], message("assistant", thought, *HISTORY[1].parts), HISTORY[2])
+    for messages in (begun, (*HISTORY, message("assistant", "One"), message("user", "And?"))):
+        body, found = written(*messages, target=think)
+        assert body["additionalModelRequestFields"]["thinking"]["type"] == "enabled"
+        assert ("reasoning_effort", "not_in_this_round") not in lost(found)
 
 
 def test_a_budget_has_room_below_the_cap():
