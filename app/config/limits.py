@@ -83,6 +83,9 @@ SSE_EVENT_BYTES_MAX: Final = 8 * 2**20
 ANSWER_BYTES_MAX: Final = 64 * 2**20
 """All that one upstream answer may hold."""
 
+USAGE_FRAMES_KEPT_MAX: Final = 8
+"""Reports of usage that are kept of one answer as the provider spelled them: the first ones and the last. Some servers send one a word."""
+
 ERROR_BODY_BYTES_MAX: Final = 64 * 2**10
 """What is read of an upstream's error body."""
 

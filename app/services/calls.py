@@ -36,6 +36,9 @@ from app.turn.moves import Call
 
 log = logging.getLogger(__name__)
 
+NATIVE_CHARS_MAX = 64
+"""Of a provider's word for how an answer ended."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -207,8 +210,8 @@ class ModelCalls:
         answer_status = Status.COMPLETED if status == "completed" else Status(status)
         answer = fold.answer(answer_status, prepared.target.model.name, call_id)
         usage, source = await self._usage(prepared, answer, fold)
-        stop_reason = None if fold.finished is None else fold.finished.stop_reason
-        finished = ModelCallFinished(call_id, status, stop_reason, usage, source, error, len(relay.attempts))
+        reason, native = (None, None) if fold.finished is None else (fold.finished.stop_reason, fold.finished.native[:NATIVE_CHARS_MAX] or None)
+        finished = ModelCallFinished(call_id, status, reason, usage, source, error, len(relay.attempts), native, fold.figures())
         drafts = [_finished(running, finished)]
         if answer.parts:
             drafts.insert(0, Draft("assistant_message", answer, running.number, agent=running.agent.name))

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.cases.adapter import perform
-from tests.cases.checks import compiling, guarding, reading, storing, telling, texts
+from tests.cases.checks import answering, calling, content, guarding, measuring, reading, reasoning, storing, telling, texts
 from tests.cases.checks.registry import CHECKS
 from tests.cases.done import Done
-from tests.cases.needs import ANY_DIALECT, NEEDS, missing
+from tests.cases.needs import NEEDS, missing
 from tests.cases.notation import Case, case_file, read_cases
 from tests.cases.place import Places
 
-GROUPS = (compiling, guarding, reading, storing, telling, texts)
+GROUPS = (answering, calling, content, guarding, measuring, reading, reasoning, storing, telling, texts)
 
 
 def _parameters() -> list[object]:
@@ -32,7 +32,7 @@ def _parameter(case: Case) -> object:
 
 def test_every_check_and_every_need_is_of_a_case(shared: Path) -> None:
     known = {case.id for case in read_cases((shared / "cases" / "cases.jsonl").read_text("utf-8"))}
-    assert {*CHECKS, *NEEDS, *ANY_DIALECT} <= known
+    assert {*CHECKS, *NEEDS} <= known
 
 
 @pytest.mark.asyncio(loop_scope="module")

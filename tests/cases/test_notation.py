@@ -8,7 +8,7 @@ import pytest
 from tests.cases.needs import missing
 from tests.cases.notation import Case, expanded, read_cases
 from tests.cases.raw_json import members
-from tests.cases.rows import NotSaid, entries, split_head
+from tests.cases.rows import NotSaid, entries, split_system
 from tests.cases.steps import entries_text, request_of
 
 
@@ -78,7 +78,7 @@ def test_rows_become_entries() -> None:
         {"kind": "assistant", "text": "t", "calls": [{"id": "c", "name": "f", "arguments": "{}"}], "status": "aborted"},
         {"kind": "tool_result", "call_id": "c", "json": {"a": 1}, "is_error": True},
     ]
-    context, rest = split_head(rows)
+    context, rest = split_system(rows)
     assert context == [{"renderer": "system", "text": "S"}, {"renderer": "history"}]
     user, answer, result = entries(rest)
     assert user["parts"][1] == {"type": "image", "data": "aGk=", "media_type": "image/png"}

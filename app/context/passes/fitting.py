@@ -3,8 +3,10 @@
 One picture of a kind that a provider refuses would make every later call of the session fail, so such a one is named instead of
 sent. Images and files of a tool result go behind the results of their answer, as user input, where they may not stand in one.
 Arguments keep their exact text where the wire takes text; where it takes an object, and the model wrote none, the text is wrapped.
+One that is an object but for line breaks and the like in its strings, as models write them, has those escaped.
 """
 
+import re
 from dataclasses import replace
 
 import orjson
@@ -23,6 +25,9 @@ NO_OUTPUT = "(no output)"
 EMPTY_ARGUMENTS = "{}"
 WRAPPED_KEY = "rawInvalidInput"
 """The key under which argument text that is no JSON object is sent where an object is asked for (wire-format notes 0.5, as the AI SDK does)."""
+
+_MARK = re.compile(r'\\.|["\0-\x1f]', re.DOTALL)
+"""An escaped character, the mark of a string's begin and end, a control character."""
 
 Moved = list[tuple[Item, list[Part]]]
 """Media on their way behind the results of an answer."""
@@ -90,8 +95,8 @@ class _Fitter:
             elif isinstance(part, Text) and not self._rules.blank_texts and (not part.text or part.text.isspace()):
                 self._reasons[Reason.BLANK_TEXT] = None
                 self._tokens -= self._count(part.text)
-            elif isinstance(part, ToolCall) and (arguments := _arguments(part.arguments, self._rules.arguments)) is not None:
-                self._call(item, position, part, arguments)
+            elif isinstance(part, ToolCall) and (fitted := _arguments(part.arguments, self._rules.arguments)) is not None:
+                self._call(item, position, part, *fitted)
             else:
                 self._parts.append(part)
         if not self._parts and message.role == "tool" and not self._rules.blank_texts:
@@ -131,9 +136,8 @@ class _Fitter:
         most = rules.image_bytes_max if image else rules.file_bytes_max
         return f"{media.kind}_too_large" if most and blob.byte_length > most else None
 
-    def _call(self, item: Item, position: int, call: ToolCall, arguments: str) -> None:
-        blank = not call.arguments or call.arguments.isspace()
-        self._draft.lose(item, "arguments", "empty_arguments" if blank else "no_object", position)
+    def _call(self, item: Item, position: int, call: ToolCall, arguments: str, why: str) -> None:
+        self._draft.lose(item, "arguments", why, position)
         self._reasons[Reason.ARGUMENTS_FITTED] = None
         self._tokens += self._count(arguments) - self._count(call.arguments)
         self._parts.append(replace(call, arguments=arguments))
@@ -144,13 +148,29 @@ class _Fitter:
         self._parts.append(Text(text))
 
 
-def _arguments(arguments: str, spelled_as: str) -> str | None:
-    """Argument text that can be sent in place of the model's; None where its own can."""
+def _arguments(arguments: str, spelled_as: str) -> tuple[str, str] | None:
+    """Argument text that can be sent in place of the model's, and why; None where its own can."""
     if not arguments or arguments.isspace():
-        return EMPTY_ARGUMENTS
+        return EMPTY_ARGUMENTS, "empty_arguments"
     if spelled_as == "text" or _is_object(arguments):
         return None
-    return lossless.dumps({WRAPPED_KEY: arguments})
+    escaped = _escaped(arguments)
+    if escaped != arguments and _is_object(escaped):
+        return escaped, "control_characters"
+    return lossless.dumps({WRAPPED_KEY: arguments}), "no_object"
+
+
+def _escaped(text: str) -> str:
+    """The text with the control characters inside its strings escaped, which JSON asks for and not every model does."""
+    inside = False
+
+    def spelled(mark: re.Match[str]) -> str:
+        nonlocal inside
+        if mark[0] == '"':
+            inside = not inside
+        return f"\\u{ord(mark[0]):04x}" if inside and mark[0] < " " else mark[0]
+
+    return _MARK.sub(spelled, text)
 
 
 def _is_object(text: str) -> bool:
