@@ -34,7 +34,7 @@ UPSTREAMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "gemini": ("gemini", {}),
     "bedrock": ("bedrock-converse", {}),
 }
-"""Names of the upstreams that a place has, all at one address: the dialect and the quirks of each. Quirks are how a case's `capabilities` are told."""
+"""Names of the upstreams that a place has, all at one address: dialect and quirks of each. Quirks are how a case's `capabilities` are told."""
 
 SWITCHED_TO = ("claude-sonnet-4-5", "gemini-2.5-flash")
 """Models that a session is looked at as another one's, whose limits the operator states: an agent's own are of its own model."""
