@@ -11,7 +11,7 @@ from app.entries.producers import Producer
 from app.formats.openai_responses.blocks import text_block
 from tests.cases.notation import dialect_of
 from tests.cases.place import upstream_of
-from tests.cases.rows import STATUS
+from tests.cases.rows import STATUS, NotSaid
 from tests.services.world import World
 
 _KEYS = frozenset({"blocks", "item_id", "origin", "provider_state", "reasoning"})
@@ -82,7 +82,7 @@ def _reasoning(block: Mapping[str, Any]) -> dict[str, Any]:
         case "summary":
             opaque = {"type": "reasoning", "summary": [{"type": "summary_text", "text": block["text"]}]}
         case other:
-            raise NotImplementedError(f"a block of type {other}")
+            raise NotSaid(f"a block of type {other}")
     return {"type": "reasoning", "text": block.get("text", ""), **_owned(block, opaque)}
 
 

@@ -36,8 +36,14 @@ UPSTREAMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 """Names of the upstreams that a place has, all at one address: dialect and quirks of each. Quirks are how a case's `capabilities` are told."""
 
-SWITCHED_TO = ("claude-sonnet-4-5", "gemini-2.5-flash")
-"""Models that a session is looked at as another one's, whose limits the operator states: an agent's own are of its own model."""
+MODELS: Mapping[str, str] = {
+    "mock": "gpt-4o",
+    "responses": "gpt-5",
+    "anthropic": "claude-sonnet-4-5",
+    "gemini": "gemini-2.5-flash",
+    "bedrock": "anthropic.claude-sonnet-4-5-20250929-v1:0",
+}
+"""A model of each dialect, to which sessions switch: its limits are the operator's, as an agent states those of its own model alone."""
 
 _numbers = itertools.count(1)
 
@@ -100,7 +106,7 @@ def upstream_of(dialect: str) -> str:
 
 def tables(url: str) -> dict[str, Any]:
     """The upstreams as the operator's file would say them."""
-    models = {name: {"context_window": 200_000, "max_output_tokens": 4_096} for name in SWITCHED_TO}
+    models = {name: {"context_window": 200_000, "max_output_tokens": 4_096} for name in MODELS.values()}
     plain = {"base_url": url, "allow_private_network": True, "api_key_env": KEY_VARIABLE, "models": models}
     return {name: {**plain, "dialect": dialect, "quirks": dict(quirks)} for name, (dialect, quirks) in UPSTREAMS.items() if dialect in FORMATS}
 

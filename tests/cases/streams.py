@@ -71,7 +71,7 @@ async def stream(done: Done, on_disconnect: str = "continue", **document: Any) -
     done.play = play_of(given)
     if client.get("disconnect_at") == "after_finish_before_done":
         done.play.gate = asyncio.Event()
-    done.session = await done.place.playing(done.play, upstream_of(dialect_of(given["dialect"])), **document)
+    done.session = await done.place.playing(done.play, upstream_of(dialect_of(given.get("dialect", done.case.provider))), **document)
     leaving = asyncio.timeout(client["disconnect_after_ms"] / 1000) if "disconnect_after_ms" in client else contextlib.nullcontext()
     with contextlib.suppress(TimeoutError):
         async with leaving, _posted(done, on_disconnect) as answer:

@@ -8,7 +8,8 @@ import pytest
 from tests.cases.checks.reading import completed
 from tests.cases.checks.registry import expects
 from tests.cases.done import Done
-from tests.cases.streams import event_names, stream
+from tests.cases.streams import event_names, saying_in, stream
+from tests.cases.upstream import Play
 from tests.services.world import roles, text
 
 
@@ -35,8 +36,8 @@ async def a_character_in_two_pieces(done: Done) -> None:
 
 @expects("anthropic-error-event-mid-stream", pytest.mark.req("X-41", "X-92", "T-10"))
 async def an_error_event(done: Done) -> None:
-    """Whether it may be tried again is for the client: a piece was shown, so the service does not. The contract's code is `upstream-error`.
-    The policy for what was said is the agent's `partial_answers`; a failed answer is never sent."""
+    """The contract's code is `upstream-error`. A failed answer is never sent; behind a piece that was shown nothing is tried again, while the
+    same error before any piece is."""
     assert (done.turn["status"], done.turn["error"]["code"]) == ("failed", "upstream-error")
     assert "overloaded_error" in done.turn["error"]["detail"]
     (answer,) = await done.answered()
@@ -45,6 +46,10 @@ async def an_error_event(done: Done) -> None:
     assert len(done.played.seen) == 1
     assert done.turn["usage"]["input"] == 9
     assert roles(await next_input(done)) == ["user"]
+    start, *_, error = done.case.input["upstream"]["chunks"]
+    play = Play([{"status": 200, "chunks": [start, error]}, saying_in("anthropic-messages", "whole")])
+    again = await done.world.turn(await done.place.playing(play, "anthropic"))
+    assert (again["status"], len(play.seen)) == ("completed", 2)
 
 
 @expects("anthropic-usage-late-correction", pytest.mark.req("X-42"))
