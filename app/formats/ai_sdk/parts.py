@@ -1,6 +1,7 @@
 """Parts of UI messages, of all versions, to neutral parts; what a provider wants back is made again of the `providerMetadata` beside them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from app.entries import lossless
@@ -33,6 +34,16 @@ Kept = tuple[str | None, str | None]
 """What stands beside a part, and who made it."""
 
 
+@dataclass(slots=True)
+class Pieces:
+    """A reasoning item of OpenAI's, of which the SDK makes a part for each summary."""
+
+    item_id: str
+    encrypted: str | None
+    texts: list[str]
+    state: str | None
+
+
 class Parts:
     """Reads the parts of one message. `model` is who gave it, where its metadata say so."""
 
@@ -40,12 +51,14 @@ class Parts:
         self.session = session
         self.place = place
         self.model = model
-        self._item: tuple[str, str | None, list[str]] | None = None
 
-    def part(self, part: Any, before: Part | None = None) -> Part | None:
-        """A part that is no tool's. None for one that was joined to `before`, which the caller then replaces by `joined`."""
+    def part(self, part: Any) -> Part:
+        """A part that is no tool's, of a list that `joined` gave."""
         if isinstance(part, str):
             return Text(part)
+        if isinstance(part, Pieces):
+            block = native.reasoned(part.item_id, part.encrypted, part.texts)
+            return Reasoning("\n\n".join(part.texts), block, imported_producer(_DIALECTS["openai"], self.model))
         found = mapping(part)
         kind = found.get("type")
         text = word(found, "text") or word(found, "reasoning") or ""
@@ -55,15 +68,31 @@ class Parts:
             return Text(text, None, opaque, producer)
         if kind == "reasoning":
             self.change_spare(found, _TEXT)
-            return self._thought(text, found, before)
+            return self._thought(text, found)
         media = self.media(found) if kind == "file" else None
         return media if media is not None else self.opaque(part)
 
-    def joined(self) -> Reasoning:
-        """A reasoning item of which several parts hold a piece each."""
-        assert self._item is not None
-        item_id, encrypted, texts = self._item
-        return Reasoning("\n\n".join(texts), native.reasoned(item_id, encrypted, texts), imported_producer(_DIALECTS["openai"], self.model))
+    def joined(self, parts: list[Any]) -> list[Any]:
+        """The parts, those of one reasoning item as one."""
+        found: list[Any] = []
+        for part in parts:
+            reasoning = mapping(part) if mapping(part).get("type") == "reasoning" else {}
+            metadata = _metadata(reasoning)
+            given = next((given for dialect, given in _given(metadata) if dialect == "openai-responses"), {})
+            item_id = word(given, "itemId")
+            if item_id is None:
+                found.append(part)
+                continue
+            self.change_spare(reasoning, _TEXT)
+            self._change_others(metadata, given)
+            last = found[-1] if found else None
+            if not isinstance(last, Pieces) or last.item_id != item_id:
+                last = Pieces(item_id, None, [], None)
+                found.append(last)
+            last.texts += [text] if (text := word(reasoning, "text")) is not None else []
+            last.encrypted = word(given, "reasoningEncryptedContent") or last.encrypted
+            last.state = word(reasoning, "state")
+        return found
 
     def media(self, found: Mapping[str, Any]) -> Media | None:
         """A file that a part or an attachment holds or names; None where it does neither."""
@@ -102,16 +131,12 @@ class Parts:
                 return block, imported_producer(dialect, self.model)
         return self._whole(metadata)
 
-    def _thought(self, text: str, found: Mapping[str, Any], before: Part | None) -> Reasoning | None:
+    def _thought(self, text: str, found: Mapping[str, Any]) -> Reasoning:
         metadata, details = _metadata(found), found.get("details")
         if isinstance(details, list) and len(details) > 1:
             return Reasoning(text, lossless.dumps({"details": details}), imported_producer(FORMAT, self.model))
         for dialect, given in _given(metadata):
             producer = imported_producer(dialect, self.model)
-            item_id = word(given, "itemId")
-            if dialect == "openai-responses" and item_id is not None:
-                self._change_others(metadata, given)
-                return self._piece(item_id, word(given, "reasoningEncryptedContent"), text, before)
             sealed, signature = word(given, "redactedData"), word(given, "signature") or word(given, "thoughtSignature")
             block = native.redacted(dialect, sealed) if sealed is not None else native.thinking(dialect, text, signature) if signature else None
             if block is not None:
@@ -119,13 +144,6 @@ class Parts:
                 return Reasoning(text, block, producer)
         opaque, producer_of = self._whole(metadata)
         return Reasoning(text, opaque, producer_of)
-
-    def _piece(self, item_id: str, encrypted: str | None, text: str, before: Part | None) -> Reasoning | None:
-        """A summary of a reasoning item; None for another piece of the item that came just before."""
-        same = self._item is not None and self._item[0] == item_id and isinstance(before, Reasoning)
-        texts = [*(self._item[2] if same and self._item is not None else []), *([text] if text else [])]
-        self._item = (item_id, encrypted or (self._item[1] if same and self._item is not None else None), texts)
-        return None if same else self.joined()
 
     def _change_others(self, metadata: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         if len(metadata) > 1 or spare(given, _GIVEN):

@@ -11,7 +11,7 @@ from typing import Any
 from app.entries.messages import Answer, Message, Status, ToolResult
 from app.entries.parts import Opaque, Part, Text, ToolCall
 from app.entries.wire import read_timestamp
-from app.formats.ai_sdk.parts import Parts
+from app.formats.ai_sdk.parts import Parts, Pieces
 from app.formats.ai_sdk.tools import KNOWN, Tool, read_tool
 from app.formats.protocols import ImportedSession, UnreadableImport
 from app.formats.reading import mapping, word
@@ -69,7 +69,7 @@ class _Message:
         if role == "assistant":
             self._answer(parts)
         elif role in ("user", "system"):
-            found = [part for each in parts if (part := self.parts.part(each)) is not None]
+            found = [self.parts.part(part) for part in parts]
             kind = "user_message" if role == "user" else "system_message"
             self.entries.add(kind, Message(tuple(found) or (Text(""),)), self.place, self.at, facts=self.facts)
             self.entries.keep()
@@ -92,13 +92,14 @@ class _Message:
 
     def _answer(self, parts: list[Any]) -> None:
         before = len(self.entries.session.entries)
-        for part in parts:
+        for part in self.parts.joined(parts):
             tool = read_tool(mapping(part))
             if mapping(part).get("type") == "step-start":
                 self._step()
             elif tool is None or tool.by_provider:
-                self._say(self.parts.opaque(part) if tool is not None else self.parts.part(part, self.said[-1] if self.said else None))
-                self.whole = self.whole and mapping(part).get("state") != "streaming"
+                self._say(self.parts.opaque(part) if tool is not None else self.parts.part(part))
+                state = part.state if isinstance(part, Pieces) else mapping(part).get("state")
+                self.whole = self.whole and state != "streaming"
             else:
                 self.parts.change_spare(part if part.get("type") != "tool-invocation" else mapping(part["toolInvocation"]), KNOWN)
                 self._tool(tool)
@@ -110,11 +111,8 @@ class _Message:
             self.entries.change(self.place, "message", f"it became {found} entries: each step and each tool result is one")
         self.entries.keep()
 
-    def _say(self, part: Part | None) -> None:
-        """A part of an answer; None for another piece of the last one. What is said after results is another step."""
-        if part is None:
-            self.said[-1] = self.parts.joined()
-            return
+    def _say(self, part: Part) -> None:
+        """A part of an answer. What is said after results is another step."""
         if self.results and not isinstance(part, Opaque):
             self._step()
         self.said.append(part)

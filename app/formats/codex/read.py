@@ -8,7 +8,7 @@ visible and out of context; so does the summary that a compaction put in the pla
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from app.entries.messages import Answer, Message, Status
+from app.entries.messages import Message, Status
 from app.entries.parts import Text, ToolCall
 from app.entries.wire import read_timestamp
 from app.formats.codex.words import BARE, NO_MESSAGE, spoken_by_items, spoken_in_events, why_lost
@@ -41,7 +41,7 @@ def _layered(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class _Rollout:
-    """One file in the reading."""
+    """One file in the reading. `in_context` and `asked`: positions of the entries that no rollback took back, and of prompts, up to `looked_at`."""
 
     def __init__(self, lines: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         self.lines = lines
@@ -49,6 +49,9 @@ class _Rollout:
         self.session = self.entries.session
         self.items = Items(self.entries, says_model=True)
         self.header: dict[str, Any] = {}
+        self.in_context: list[int] = []
+        self.asked: list[int] = []
+        self.looked_at = 0
         said = [mapping(record.get("payload")) for _, record in lines if record.get("type") == "response_item"]
         self.spoken = spoken_by_items(said)
         self.prompts = spoken_in_events([mapping(record.get("payload")) for _, record in lines if record.get("type") == "event_msg"])
@@ -124,18 +127,23 @@ class _Rollout:
         """An answer at the end was cut short. One that asked for calls was whole: what is missing is their results."""
         self.items.close()
         last = len(self.session.entries) - 1
-        body = self.session.entries[last].body if last >= 0 else None
-        if isinstance(body, Answer) and not any(isinstance(part, ToolCall) for part in body.parts):
+        cut = last >= 0 and self.session.entries[last].kind == "assistant_message"
+        if cut and not any(isinstance(part, ToolCall) for part in self.entries.parts(last)):
             self.entries.settle(last, Status.CANCELLED, None, "the turn was aborted: its last answer is kept as cancelled")
 
     def _rolled_back(self, turns: int) -> None:
         """The last prompts and what followed them leave the context; what the client put before the first prompt stays."""
         self.items.close()
-        prompts = [
-            at for at, entry in enumerate(self.session.entries) if entry.kind == "user_message" and entry.include_in_context and not entry.hidden
-        ]
-        if turns <= 0 or not prompts:
+        for at in range(self.looked_at, len(self.session.entries)):
+            entry = self.session.entries[at]
+            if entry.include_in_context:
+                self.in_context.append(at)
+                if entry.kind == "user_message" and not entry.hidden:
+                    self.asked.append(at)
+        self.looked_at = len(self.session.entries)
+        if turns <= 0 or not self.asked:
             return
-        for at in range(prompts[-min(turns, len(prompts))], len(self.session.entries)):
-            if self.session.entries[at].include_in_context:
-                self.entries.leave_out(at, "branch", "taken back by a rollback: visible, and in no later model call")
+        cut = self.asked[-min(turns, len(self.asked))]
+        del self.asked[-min(turns, len(self.asked)) :]
+        while self.in_context and self.in_context[-1] >= cut:
+            self.entries.leave_out(self.in_context.pop(), "branch", "taken back by a rollback: visible, and in no later model call")

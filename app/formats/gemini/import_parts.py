@@ -5,7 +5,8 @@ What the provider put with a part and wants back is the rest of the part as it a
 """
 
 import re
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.entries import lossless
@@ -41,6 +42,32 @@ def said_part(part: Any) -> dict[str, Any]:
         if isinstance(found.get(key), Mapping):
             found[key] = {camel(str(name)): value for name, value in found[key].items() if value is not None}
     return found
+
+
+class Waiting:
+    """Calls that have no result yet, in the order in which they were asked for."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._order: deque[str] = deque()
+        self._by_name: dict[str, deque[str]] = {}
+
+    def ask(self, calls: Iterable[ToolCall]) -> None:
+        for call in calls:
+            self._names[call.tool_call_id] = call.name
+            self._order.append(call.tool_call_id)
+            self._by_name.setdefault(call.name, deque()).append(call.tool_call_id)
+
+    def answer(self, given: str | None, name: str | None) -> tuple[str | None, str | None]:
+        """Id and name of the call that a result is of, as far as they are known; the call waits no longer."""
+        tool_call_id = given or self._first(self._by_name.get(name or "", deque())) or self._first(self._order)
+        known = self._names.pop(tool_call_id, None) if tool_call_id is not None else None
+        return tool_call_id, name or known
+
+    def _first(self, ids: deque[str]) -> str | None:
+        while ids and ids[0] not in self._names:
+            ids.popleft()
+        return ids[0] if ids else None
 
 
 class Parts:

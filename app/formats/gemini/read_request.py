@@ -12,7 +12,7 @@ from app.entries.messages import Answer, Message, Status, ToolResult
 from app.entries.parts import Part, Text, ToolCall
 from app.entries.producers import imported_producer
 from app.formats.gemini.import_chat import is_chat, read_chat
-from app.formats.gemini.import_parts import DIALECT, Parts, camel, said_part
+from app.formats.gemini.import_parts import DIALECT, Parts, Waiting, camel, said_part
 from app.formats.protocols import ImportedSession, Note, UnreadableImport
 from app.formats.reading import mapping, word
 from app.formats.reading.entries import Entries, spare
@@ -29,7 +29,7 @@ def read(data: Iterable[bytes]) -> Iterator[ImportedSession]:
 
 
 class _Request:
-    """One request in the reading. `open_calls`: ids of calls that wait for their result, with their names, in order."""
+    """One request in the reading."""
 
     def __init__(self, document: Any, prefix: str) -> None:
         found = document if isinstance(document, list) else mapping(document).get("contents")
@@ -41,7 +41,7 @@ class _Request:
         self.entries = Entries("gemini", "contents")
         self.session = self.entries.session
         self.parts = Parts(self.session, imported_producer(DIALECT, (word(self.document, "model") or "").removeprefix("models/")))
-        self.open_calls: list[tuple[str, str]] = []
+        self.waiting = Waiting()
 
     def read(self) -> ImportedSession:
         for key, value in self.document.items():
@@ -79,7 +79,7 @@ class _Request:
 
     def _answer(self, parts: list[Any], place: str, facts: Mapping[str, Any]) -> None:
         found = tuple([self.parts.answer(part, place) for part in parts])
-        self.open_calls += [(part.name, part.tool_call_id) for part in found if isinstance(part, ToolCall)]
+        self.waiting.ask([part for part in found if isinstance(part, ToolCall)])
         self.entries.add("assistant_message", Answer(found, Status.COMPLETED), place, facts=facts)
         self.entries.keep()
 
@@ -110,13 +110,8 @@ class _Request:
 
     def _result(self, response: Mapping[str, Any], place: str, facts: Mapping[str, Any]) -> None:
         """The result of a call: of the one that it names, else of the first open one of its name, else of the first open one."""
-        name, given = word(response, "name"), word(response, "id")
-        waiting = [at for at, (called, id) in enumerate(self.open_calls) if (id == given if given else called == name)]
-        at = waiting[0] if waiting else 0 if self.open_calls and not given else None
-        tool_call_id = given or (self.open_calls[at][1] if at is not None else self.parts.made_up_id(place))
-        if at is not None:
-            name = name or self.open_calls[at][0]
-            del self.open_calls[at]
+        tool_call_id, name = self.waiting.answer(word(response, "id"), word(response, "name"))
+        tool_call_id = tool_call_id or self.parts.made_up_id(place)
         parts, is_error = self.parts.result(response, place)
         self.entries.add("tool_result", ToolResult(tool_call_id, parts, name, is_error), place, facts=facts)
         self.session.changed.extend([Note(place, str(key)[:64], "a field of a result that is not kept") for key in spare(response, _RESPONSE)])

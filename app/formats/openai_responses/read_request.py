@@ -92,6 +92,4 @@ def _stop_reason(found: Mapping[str, Any], entries: Entries, last: int) -> str |
         return _INCOMPLETE.get(str(mapping(found.get("incomplete_details")).get("reason")), "other")
     if found.get("status") != "completed":
         return None
-    body = entries.session.entries[last].body
-    called = isinstance(body, Answer) and any(isinstance(part, ToolCall) for part in body.parts)
-    return "tool_calls" if called else "finished"
+    return "tool_calls" if any(isinstance(part, ToolCall) for part in entries.parts(last)) else "finished"

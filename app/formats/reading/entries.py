@@ -1,8 +1,9 @@
 """Entries in the making: where each comes from, and the account of every record of a file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from app.entries import lossless
@@ -23,6 +24,7 @@ class Entries:
     places: str
     session: ImportedSession = field(default_factory=ImportedSession)
     _facts: list[dict[str, Any]] = field(default_factory=list)
+    _more: dict[int, list[Part]] = field(default_factory=dict)
 
     def add(
         self,
@@ -42,11 +44,15 @@ class Entries:
 
     def grow(self, index: int, parts: Sequence[Part], place: str) -> None:
         """Another record of the same answer."""
-        entry = self.session.entries[index]
-        assert isinstance(entry.body, Answer)
-        self.session.entries[index] = replace(entry, body=entry.body._replace(parts=(*entry.body.parts, *parts)))
-        if place not in self._facts[index][self.places]:
+        self._more.setdefault(index, []).extend(parts)
+        if place != self._facts[index][self.places][-1]:
             self._facts[index][self.places].append(place)
+
+    def parts(self, index: int) -> Iterator[Part]:
+        """The parts of an entry so far."""
+        body = self.session.entries[index].body
+        assert not isinstance(body, str)
+        return chain(body.parts, self._more.get(index, ()))
 
     def settle(self, index: int, status: Status, stop_reason: str | None = None, why: str | None = None) -> None:
         """How an answer ended; `why` is noted as a change."""
@@ -81,6 +87,10 @@ class Entries:
 
     def finish(self, first: Mapping[str, Any] | None = None) -> ImportedSession:
         """The session, its attributes spelled. `first`: facts of the session as a whole, which stand with its first entry."""
+        for index, parts in self._more.items():
+            body = self.session.entries[index].body
+            assert isinstance(body, Answer)
+            self.session.entries[index] = replace(self.session.entries[index], body=body._replace(parts=(*body.parts, *parts)))
         for index, (entry, facts) in enumerate(zip(self.session.entries, self._facts, strict=True)):
             told = {**facts, **first} if first and index == 0 else facts
             self.session.entries[index] = replace(entry, attributes=lossless.dumps({self.name: told}))
