@@ -23,6 +23,7 @@ from app.services.inputs import Inputs
 from app.services.keys import Keys
 from app.services.media import Uploads
 from app.services.minting import new_uuid
+from app.services.model_list import ModelList
 from app.services.replays import Replays
 from app.services.revisions import Revisions
 from app.services.session_changes import SessionChanges
@@ -102,7 +103,8 @@ class House:
         self._settings = settings
         self._store = store
         self._tasks: list[asyncio.Task[None]] = []
-        targets = Targets(settings.upstreams)
+        self._outbound = outbound
+        self._targets = targets = Targets(settings.upstreams)
         revisions = Revisions(store.agents)
         inputs = Inputs(store, revisions, targets)
         views = Views(store)
@@ -126,6 +128,7 @@ class House:
         agents = Agents(store.agents, targets)
         self.services = Services(
             agents=agents,
+            models=ModelList(targets),
             sessions=sessions,
             changes=SessionChanges(store, sessions, revisions, targets, endings),
             states=States(store, revisions),
@@ -144,8 +147,10 @@ class House:
         )
 
     async def open(self) -> None:
-        """Seeds the bootstrap key, and starts what runs beside the turns."""
+        """Seeds the bootstrap key, asks providers for their models where the operator wants it, and starts what runs beside the turns."""
         await self.services.keys.seed(self._settings.bootstrap_key)
+        for upstream, limits in (await self._outbound.listed_limits(self._targets.upstreams.values())).items():
+            self._targets.learn(upstream, limits)
         self._tasks = self._keeper.start()
 
     async def drain(self) -> None:

@@ -9,6 +9,7 @@ from app.services.entries import Entries
 from app.services.explain import Explain
 from app.services.keys import Keys
 from app.services.media import Uploads
+from app.services.model_list import ModelList
 from app.services.replays import Replays
 from app.services.session_changes import SessionChanges
 from app.services.sessions import Sessions
@@ -32,6 +33,7 @@ class Services:
     """The services of one process."""
 
     agents: Agents
+    models: ModelList
     sessions: Sessions
     changes: SessionChanges
     states: States

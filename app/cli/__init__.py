@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "keys": ("app.cli.keys", "make, list and revoke API keys"),
     "import": ("app.cli.import_sessions", "read sessions from files of this or another program"),
     "export": ("app.cli.export_session", "write a session to a file"),
+    "models": ("app.cli.models", "list what is known of models, and how well their tokens were estimated"),
     "verify": ("app.cli.verify", "check the digest chain and the rules of every session"),
 }
 EXIT_CODES = (

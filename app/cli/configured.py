@@ -8,7 +8,7 @@ from pathlib import Path
 from app.cli.console import USAGE, Failure
 from app.config.faults import ConfigError
 from app.config.settings import PREFIX, Settings, load_settings
-from app.services.targets import check_upstreams
+from app.services.targets import completed
 
 
 def environment(arguments: argparse.Namespace) -> dict[str, str]:
@@ -25,7 +25,7 @@ def read_settings(arguments: argparse.Namespace, environ: Mapping[str, str] | No
     """The settings. Raises `Failure` with the sentence that says which setting is wrong."""
     try:
         settings = load_settings(environ or environment(arguments), None if arguments.config is None else Path(arguments.config))
-        check_upstreams(settings.upstreams)
+        completed(settings.upstreams)
     except ConfigError as error:
         raise Failure(f"configuration: {error}", USAGE) from None
     return settings

@@ -101,6 +101,15 @@ UPSTREAMS_MAX: Final = 256
 MODELS_PER_UPSTREAM_MAX: Final = 1_024
 """Models described for one upstream."""
 
+MODELS_LISTED_MAX: Final = 4_096
+"""Models that are read off one provider's own list."""
+
+MODEL_LIST_BYTES_MAX: Final = 8 * 2**20
+"""One provider's list of its models."""
+
+MODEL_LIST_SECONDS_MAX: Final = 10
+"""Wait at the start for all lists of models; what has not come by then is done without."""
+
 RETRY_AFTER_SECONDS_MAX: Final = 60
 """A longer Retry-After than this ends the retries at once."""
 

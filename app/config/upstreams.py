@@ -16,6 +16,9 @@ SCRIPTED = "scripted"
 SCRIPTED_DIALECT = "openai-chat"
 """What the built-in upstream speaks unless `params.dialect` says otherwise."""
 
+IMPORT_ACCOUNT = "import"
+"""Stands in what was imported for an account that nobody knows; an upstream of that name would be sent the blocks of strangers."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _REGION = re.compile(r"[a-z]{2,8}(?:-[a-z0-9]{1,16}){1,4}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -24,11 +27,15 @@ _VISIBLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 
 @dataclass(frozen=True, slots=True)
 class ModelLimits:
-    """What the operator says of a model. Lengths in tokens; `tokenizer` is the name of a tiktoken encoding, or None for a guess."""
+    """What the operator says of a model. Lengths in tokens; `max_input_tokens` where input has a smaller limit than the window.
+
+    `tokenizer` is the name of a tiktoken encoding or of a family (`heuristic:…`); None: as the model's name tells.
+    """
 
     context_window: int
     max_output_tokens: int
     tokenizer: str | None = None
+    max_input_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,9 @@ class AwsKeys:
 class Upstream:
     """One place that serves models. `base_url` has its version segment and no trailing slash; the built-in `scripted` has none.
 
-    `dialect` is judged against the registry of formats by whoever resolves targets. `account` is whose models answer there, the
+    `dialect` and `preset` are judged against what formats and presets there are by whoever resolves targets; with a preset, `dialect` and
+    `base_url` may be left to it, and are empty and None until then. `metadata`: the models' limits are asked of the provider once, at the
+    start. `exact_counting`: its own endpoint counts a request before it is sent, where it has one. `account` is whose models answer there, the
     upstream's own name unless two upstreams share one: a provider's opaque blocks go back to the account that they came from.
     `aws` signs what a dialect of AWS sends, where there is no `api_key`.
     """
@@ -69,6 +78,9 @@ class Upstream:
     quirks: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     models: Mapping[str, ModelLimits] = field(default_factory=lambda: MappingProxyType({}))
     account: str = ""
+    preset: str | None = None
+    metadata: bool = False
+    exact_counting: bool = False
     aws: AwsKeys | None = None
 
     @property
@@ -98,11 +110,14 @@ def read_upstreams(tables: Mapping[str, Any], environ: Mapping[str, str], timeou
         if name == SCRIPTED:
             raise ConfigError(f"{where}: this upstream is built in and cannot be configured")
         found[name] = _read_upstream(where, name, _table(where, table), environ, timeouts, retries_max)
+        if found[name].account == IMPORT_ACCOUNT:
+            raise ConfigError(f"{where}.account: `{IMPORT_ACCOUNT}` stands for the unknown accounts of imported files; name another")
     return MappingProxyType(found)
 
 
 _KEYS = (
     "dialect",
+    "preset",
     "account",
     "base_url",
     "api_key_env",
@@ -116,6 +131,8 @@ _KEYS = (
     "connect_timeout_seconds",
     "idle_timeout_seconds",
     "retries_max",
+    "metadata",
+    "exact_counting",
     "quirks",
     "models",
 )
@@ -127,11 +144,13 @@ def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Map
     def take(key: str, parse: Parser, default: Any) -> Any:
         return _take(where, table, key, parse, default)
 
+    preset = take("preset", text, None)
     return Upstream(
         name=name,
-        dialect=take("dialect", text, ...),
+        dialect=take("dialect", text, ... if preset is None else ""),
+        preset=preset,
         account=take("account", _account, name),
-        base_url=_base_url(f"{where}.base_url", take("base_url", text, None)),
+        base_url=None if preset is not None and "base_url" not in table else base_url(f"{where}.base_url", take("base_url", text, None)),
         api_key=_key(f"{where}.api_key_env", take("api_key_env", text, None), environ),
         aws=_aws(where, table, environ),
         headers=_headers(where, table, environ),
@@ -141,6 +160,8 @@ def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Map
             idle_seconds=take("idle_timeout_seconds", number(0.1, 3600), timeouts.idle_seconds),
         ),
         retries_max=take("retries_max", integer(0, 10), retries_max),
+        metadata=take("metadata", flag, False),
+        exact_counting=take("exact_counting", flag, False),
         quirks=MappingProxyType(dict(_table(f"{where}.quirks", table.get("quirks", {})))),
         models=_models(where, _table(f"{where}.models", table.get("models", {}))),
     )
@@ -153,7 +174,8 @@ def _account(value: object) -> str:
     return found
 
 
-def _base_url(where: str, value: str | None) -> str:
+def base_url(where: str, value: str | None) -> str:
+    """The URL without its trailing slash. Raises `ConfigError` for none, and for one that is more or less than a base."""
     if value is None:
         raise ConfigError(f"{where}: missing; it includes the version segment, for example https://host/v1")
     parts = urlsplit(value)
@@ -223,11 +245,13 @@ def _models(where: str, tables: Mapping[str, Any]) -> Mapping[str, ModelLimits]:
     for name, value in tables.items():
         at = f'{where}.models."{name}"'
         table = _table(at, value)
-        _known(at, table, ("context_window", "max_output_tokens", "tokenizer"))
+        _known(at, table, ("context_window", "max_input_tokens", "max_output_tokens", "tokenizer"))
+        window = _take(at, table, "context_window", integer(1, 2**31 - 1), ...)
         found[name] = ModelLimits(
-            context_window=_take(at, table, "context_window", integer(1, 2**31 - 1), ...),
-            max_output_tokens=_take(at, table, "max_output_tokens", integer(1, 2**31 - 1), ...),
+            context_window=window,
+            max_output_tokens=_take(at, table, "max_output_tokens", integer(1, window), ...),
             tokenizer=_take(at, table, "tokenizer", text, None),
+            max_input_tokens=_take(at, table, "max_input_tokens", integer(1, window), None),
         )
     return MappingProxyType(found)
 

@@ -226,7 +226,7 @@ _RENDERER_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"system"
 
 
 def read_agent(name: str, revision: int, document: Mapping[str, Any], limits: Limits, digest: str) -> AgentRevision:
-    """The revision that a checked document spells; `limits` are resolved (document, operator or catalogue), `digest` is the stored one."""
+    """The revision that a checked document spells; `limits` are resolved (document, operator, provider or catalogue), `digest` is the stored one."""
     found = normalised(document)
     model, compaction, turn = found["model"], found["compaction"], found["turn"]
     return AgentRevision(

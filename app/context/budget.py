@@ -20,7 +20,8 @@ Method = Literal["exact", "tokenizer", "heuristic"]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Tokens. `remaining` is `input_limit` − `total` and negative where the request is over; `error_band` is a fraction.
+    """Tokens. `input_limit` is what input may take: the window without reserve and safety, or the model's own limit for input without the
+    safety, whichever is less. `remaining` is `input_limit` − `total` and negative where the request is over; `error_band` is a fraction.
 
     `verdict` compares the upper edge, `total` × (1 + `error_band`), with the limit; exactly at the limit fits.
     """
@@ -50,11 +51,19 @@ class Budget:
 
 
 def budget(target: Target, agent: AgentRevision, measured: Measured) -> Budget:
-    """The budget of a measured request. Pruning and compaction are not built yet: the verdict is `fits` or `over`."""
+    """The budget of a measured request. Pruning and compaction are not built yet: the verdict is `fits` or `over`.
+
+    Input and output share the window, so what the answer may take is kept free: `window − reserve − safety` (http-api 6). A model whose
+    input has a smaller limit of its own (272,000 of 400,000) is held to that one too, less the safety, since there a bad estimate is
+    refused as well; the answer takes nothing of it.
+    """
     window = target.limits.context_window
     reserve = output_reserve(target.model.params, window, target.limits.max_output_tokens)
     safety = min(SAFETY_TOKENS_MAX, -(-window // 20))
-    limit = max(0, window - reserve - safety)
+    limit = window - reserve - safety
+    if target.limits.max_input_tokens is not None:
+        limit = min(limit, target.limits.max_input_tokens - safety)
+    limit = max(0, limit)
     trigger = ceil(_exact(agent.compaction.trigger_fraction) * limit)
     if agent.compaction.max_tokens is not None:
         trigger = min(agent.compaction.max_tokens, trigger)

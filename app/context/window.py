@@ -30,6 +30,7 @@ def open_draft(sources: Sources, count: Count) -> Draft:
     draft = Draft(sources)
     waiting = _positions(sources)
     keep_text, add = sources.agent.partial_answers == "text", draft.items.append
+    scaled = None if sources.target.estimate.factor == 1 else sources.target.estimate.scaled
     for position, source in enumerate(sources.messages):
         if waiting:
             _ephemeral(draft, waiting, position)
@@ -43,7 +44,7 @@ def open_draft(sources: Sources, count: Count) -> Draft:
             message = _message(("tool", parts, origin, body.tool_call_id, body.name, body.is_error))
         else:
             message = _message((_ROLES[entry.kind], parts, origin, None, None, False))
-        tokens = entry.tokens
+        tokens = entry.tokens if scaled is None else scaled(entry.tokens)
         item = Item(origin, message, tokens, tokens, source)
         add(item)
         reason = _out(entry, body, sources.running_turn)
@@ -101,4 +102,5 @@ def _ephemeral(draft: Draft, waiting: list[tuple[int, int, Ephemeral]], position
         if after is None:
             after = draft.sources.messages[position - 1].entry.seq if position else 0
         origin = EphemeralOrigin(after, number)
-        draft.items.append(Item(origin, NeutralMessage(_ROLES[ephemeral.kind], ephemeral.parts, origin), ephemeral.tokens, ephemeral.tokens))
+        tokens = draft.sources.target.estimate.scaled(ephemeral.tokens)
+        draft.items.append(Item(origin, NeutralMessage(_ROLES[ephemeral.kind], ephemeral.parts, origin), tokens, tokens))

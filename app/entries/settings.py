@@ -63,7 +63,11 @@ class AgentAdopted:
 
 @dataclass(frozen=True, slots=True)
 class ModelSwitched:
-    """Another model until the next adopted revision that names another one. Limits were resolved before it was written, in tokens."""
+    """Another model until the next adopted revision that names another one.
+
+    Limits were resolved before it was written, in tokens; `limits_source` says from where, `max_input_tokens` is None where no smaller
+    limit for the input is known.
+    """
 
     kind: ClassVar[str] = "model_switched"
 
@@ -73,14 +77,18 @@ class ModelSwitched:
     context_window: int | None = None
     max_output_tokens: int | None = None
     target_digest: str | None = None
+    limits_source: str | None = None
+    max_input_tokens: int | None = None
 
     def encode(self) -> str:
+        limits: dict[str, Any] = {"context_window": self.context_window, "max_output_tokens": self.max_output_tokens}
+        given = {"source": self.limits_source, "max_input_tokens": self.max_input_tokens}
         return lossless.dumps(
             {
                 "upstream": self.upstream,
                 "name": self.name,
                 "params": dict(self.params),
-                "limits": {"context_window": self.context_window, "max_output_tokens": self.max_output_tokens},
+                "limits": limits | {key: value for key, value in given.items() if value is not None},
                 "target_digest": self.target_digest,
             }
         )
@@ -89,7 +97,16 @@ class ModelSwitched:
     def decode(cls, payload: str) -> Self:
         value = _read(payload)
         limits = value["limits"]
-        return cls(value["upstream"], value["name"], value["params"], limits["context_window"], limits["max_output_tokens"], value["target_digest"])
+        return cls(
+            value["upstream"],
+            value["name"],
+            value["params"],
+            limits["context_window"],
+            limits["max_output_tokens"],
+            value["target_digest"],
+            limits.get("source"),
+            limits.get("max_input_tokens"),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,64 +1,114 @@
-"""The dated catalogue: what is known of models by name. Data and one look-up; an unknown model has no row, and none is guessed."""
+"""The dated catalogue: what is known of models by name. Data (`catalogue.json`) and one look-up; nothing unknown is ever filled in.
 
+Each figure of a row names its source, with an address and the day on which it was read (X-44). A figure that no source gives is null:
+a model whose window or output limit is null is listed and, as far as the catalogue goes, of unknown capacity.
+"""
+
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
 from types import MappingProxyType
+from typing import Any
 
-CATALOGUE_DATE = "2026-11-29"
-"""The day on which the figures below were read from their sources."""
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where figures come from: `what`, its address, whether it is the model's own vendor, and the day on which it was read."""
+
+    what: str
+    url: str
+    vendor: bool
+    read: str
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueModel:
-    """One model. Tokens; `encoding` is None where no public tokenizer is known. `sources` says where the figures come from."""
+    """One model. Tokens; None is unknown.
+
+    max_input_tokens    the greatest input where one is stated beside the window
+    shared_window       whether input and output share the window
+    encoding, family    the public tokenizer, or the family that an estimate is made for (`families`)
+    takes               what user input may hold: `text`, `image`, `pdf`, `video`
+    reasoning           False: none; else what is known: `mode`, `efforts`, `default`, `can_disable`, `forced_tool_choice`, `prefix_bound`
+    sources             figure → names of `SOURCES`, separated by blanks; a figure without a source is unknown
+    """
 
     name: str
     vendor: str
-    context_window: int
-    max_output_tokens: int
+    context_window: int | None
+    max_input_tokens: int | None
+    max_output_tokens: int | None
+    shared_window: bool | None
     encoding: str | None
-    sources: tuple[str, ...]
-    shutdown_date: str | None = None
+    family: str
+    takes: tuple[str, ...] | None
+    tools: bool | None
+    reasoning: Mapping[str, Any] | bool | None
+    shutdown_date: str | None
+    notes: str | None
+    sources: Mapping[str, str]
+
+    @property
+    def efforts(self) -> tuple[str, ...] | None:
+        """The words of effort that it takes, as far as they are known."""
+        found = self.reasoning.get("efforts") if isinstance(self.reasoning, Mapping) else None
+        return None if found is None else tuple(found)
+
+    @property
+    def always_reasons(self) -> bool:
+        """Whether it is known that its reasoning cannot be switched off."""
+        return isinstance(self.reasoning, Mapping) and self.reasoning.get("can_disable") is False
 
 
-_LITELLM = "LiteLLM's price table, read 2026-11-29"
-_PRICES = "genai-prices, read 2026-11-29"
-_GATEWAY = "a gateway's model page, read 2026-11-29; not confirmed by the vendor"
-_SDK = "docstrings of the openai SDK 3.57.0"
-_TIKTOKEN = "tiktoken 0.14.0"
+_DATA: Mapping[str, Any] = json.loads(files("app.models").joinpath("catalogue.json").read_text("utf-8"))
+
+CATALOGUE_VERSION: str = _DATA["version"]
+CATALOGUE_DATE: str = _DATA["date"]
+"""The day on which the figures were read from their sources."""
+
+SOURCES: Mapping[str, Source] = MappingProxyType({name: Source(**facts) for name, facts in _DATA["sources"].items()})
 
 
-def _rows() -> list[CatalogueModel]:
-    rows: list[CatalogueModel] = []
-
-    def add(names: str, window: int, output: int, encoding: str | None, *sources: str, vendor: str = "openai", until: str | None = None) -> None:
-        cited = sources + ((_TIKTOKEN,) if encoding else ())
-        rows.extend(CatalogueModel(name, vendor, window, output, encoding, cited, until) for name in names.split())
-
-    add("gpt-6.2-astra gpt-6.2-sol", 1_050_000, 128_000, None, _GATEWAY)
-    add("gpt-6-astra gpt-6.1-sol gpt-6.1-terra gpt-6-sol gpt-6-luna", 1_050_000, 128_000, None, _LITELLM, _PRICES)
-    add("gpt-5.6-sol gpt-5.6-terra gpt-5.6-luna", 1_050_000, 128_000, "o200k_base", _LITELLM, _PRICES)
-    add("gpt-5.5", 1_000_000, 128_000, "o200k_base", _LITELLM, _PRICES)  # the sources disagree; the smaller window is taken
-    add("gpt-5.4", 1_050_000, 128_000, "o200k_base", _LITELLM, _PRICES)
-    add("gpt-5.4-mini", 400_000, 128_000, "o200k_base", _LITELLM, _PRICES)
-    add("gpt-5 gpt-5-mini", 400_000, 128_000, "o200k_base", _LITELLM, _SDK, until="2026-12-11")
-    add("gpt-4.1 gpt-4.1-mini", 1_047_576, 32_768, "o200k_base", _LITELLM, _SDK, until="2027-01-14")
-    add("gpt-4o gpt-4o-mini", 128_000, 16_384, "o200k_base", _LITELLM, _SDK, until="2027-01-14")
-    add("o3", 200_000, 100_000, "o200k_base", _LITELLM, _SDK, until="2026-12-11")
-    add("o4-mini", 200_000, 100_000, "o200k_base", _LITELLM, _SDK, until="2026-10-23")
-    add("openai/gpt-oss-120b openai/gpt-oss-20b", 131_072, 65_536, "o200k_harmony", _LITELLM, _PRICES, vendor="groq")
-    return rows
+def _row(facts: Mapping[str, Any]) -> CatalogueModel:
+    takes, reasoning = facts["takes"], facts["reasoning"]
+    frozen: Mapping[str, Any] = {
+        "takes": None if takes is None else tuple(takes),
+        "reasoning": MappingProxyType(reasoning) if isinstance(reasoning, dict) else reasoning,
+        "sources": MappingProxyType(facts["sources"]),
+    }
+    return CatalogueModel(**{**facts, **frozen})
 
 
-CATALOGUE: Mapping[str, CatalogueModel] = MappingProxyType({row.name: row for row in _rows()})
+CATALOGUE: Mapping[str, CatalogueModel] = MappingProxyType({row.name: row for row in map(_row, _DATA["models"])})
 
-_DATED = re.compile(r"(.+?)-(\d{4}-\d{2}-\d{2}|\d{8})")
+_SPELLINGS = tuple((re.compile(row["pattern"]), str(row["replacement"])) for row in _DATA["spellings"])
+
+NAMES_REMEMBERED_MAX = 1_024
 
 
+@lru_cache(maxsize=NAMES_REMEMBERED_MAX)
 def lookup(name: str) -> CatalogueModel | None:
-    """The row of a model, or of the model that a dated name (`…-2025-04-14`) is a snapshot of; None for one that is not known."""
+    """The row of a model, under its own name or another spelling of it: behind a vendor's prefix, of a region, a dated snapshot.
+
+    The spellings are rows of the data, tried in their order, each on what the ones before it left. None for one that is not known.
+    """
     found = CATALOGUE.get(name)
-    if found is None and (dated := _DATED.fullmatch(name)):
-        found = CATALOGUE.get(dated[1])
+    for pattern, replacement in _SPELLINGS:
+        if found is not None:
+            break
+        name = pattern.sub(replacement, name, count=1)
+        found = CATALOGUE.get(name)
     return found
+
+
+def plain_name(name: str) -> str:
+    """A name without what `lookup` takes off: what rules by name look at for models that have no row."""
+    row = lookup(name)
+    if row is not None:
+        name = row.name
+    for pattern, replacement in _SPELLINGS:
+        name = pattern.sub(replacement, name, count=1)
+    return name

@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
 
 from app.entries import lossless
 from app.entries.producers import Producer
 from app.models.catalogue import lookup
-from app.models.tokens import COUNTED_ALIKE, HEURISTIC_BAND, estimator_for
+from app.models.tokens import Estimate, estimate_by, estimate_for
 from app.models.wire_rules import WireRules
 
 UPSTREAM_PLAYS = frozenset({"script", "compaction_script"})
@@ -16,16 +16,41 @@ UPSTREAM_PLAYS = frozenset({"script", "compaction_script"})
 
 
 class UnknownCapacity(ValueError):
-    """Neither the document nor the operator nor the catalogue knows the model's limits: no guess is made."""
+    """Neither the document nor the operator, the provider or the catalogue knows the model's limits: no guess is made."""
+
+
+LimitsSource = Literal["explicit", "operator", "provider", "catalogue"]
+LIMITS_SOURCES: tuple[LimitsSource, ...] = get_args(LimitsSource)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Tokens. `source`: the agent's document, the operator's configuration, or the dated catalogue."""
+    """Tokens. `source`: the agent's document, the operator's configuration, what the provider itself said, or the dated catalogue.
+
+    Input and output share the window. `max_input_tokens`: a smaller limit for the input alone, where one is known.
+    """
 
     context_window: int
     max_output_tokens: int
-    source: Literal["explicit", "operator", "catalogue"]
+    source: LimitsSource
+    max_input_tokens: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The object under which limits are stored and shown; a limit that is not known is left out."""
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a model without its agent's document.
+
+    `catalogued`: whether the upstream serves models under their vendor's limits, so that the catalogue speaks of them; of a server that
+    is one's own, a model's name says nothing (S3-05, X-44).
+    """
+
+    operator: Limits | None = None
+    provider: Limits | None = None
+    catalogued: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +66,8 @@ class ModelChoice:
 class Target:
     """What a body is compiled for.
 
-    `error_band` is the fraction by which a count may be too low, 0 where the model's own tokenizer is the one that entries are
-    counted with when they are appended (decision 3). `account` names the operator's account there: who gets a block back depends
+    `estimate` is how its tokens are counted: by a public encoding, or for a family by scaling what entries were counted with when they
+    were appended (decisions 3 and 16). `account` names the operator's account there: who gets a block back depends
     on it. `digest` is
     `sha256:<hex>` of everything else but the scripts that the built-in upstream plays; no secret ever enters it.
     """
@@ -51,10 +76,19 @@ class Target:
     limits: Limits
     dialect: str
     rules: WireRules
-    estimator: str
-    error_band: float
+    estimate: Estimate
     account: str
     digest: str
+
+    @property
+    def estimator(self) -> str:
+        """The name of what counts, as manifests give it."""
+        return self.estimate.estimator
+
+    @property
+    def error_band(self) -> float:
+        """The fraction by which a count may be too low; 0 where the model's own tokenizer is the one that entries are counted with."""
+        return self.estimate.error_band
 
     @property
     def producer(self) -> Producer:
@@ -67,48 +101,60 @@ def resolve(
     explicit: Limits | None,
     dialect: str,
     rules: WireRules,
-    operator_limits: Limits | None = None,
+    known: Known | None = None,
     tokenizer: str | None = None,
     account: str = "",
 ) -> Target:
-    """The target of a choice. Limits come from the document, else the operator, else the catalogue.
+    """The target of a choice. Limits come from the document, else from what is known without it.
 
     `rules` are the dialect's for this model with every quirk laid over them; `tokenizer` is the operator's word on the model's
-    encoding; `account` is the upstream's name where the operator did not say another. Raises `UnknownCapacity`.
+    estimator; `account` is the upstream's name where the operator did not say another. Raises `UnknownCapacity`, and `ValueError` for
+    a tokenizer that does not exist.
     """
-    limits = resolve_limits(model.name, explicit, operator_limits)
-    estimator, band = (tokenizer, 0.0) if tokenizer else estimator_for(model.name)
-    if estimator not in COUNTED_ALIKE:
-        band = HEURISTIC_BAND
+    limits = resolve_limits(model.name, explicit, known or Known())
+    estimate = estimate_by(tokenizer) if tokenizer else estimate_for(model.name)
     account = account or model.upstream
-    return Target(model, limits, dialect, rules, estimator, band, account, _digest(model, limits, dialect, rules, estimator, band, account))
+    return Target(model, limits, dialect, rules, estimate, account, _digest(model, limits, dialect, rules, estimate, account))
 
 
-def resolve_limits(name: str, explicit: Limits | None = None, operator: Limits | None = None) -> Limits:
-    """The limits of a model: the document's, else the operator's, else the catalogue's. Raises `UnknownCapacity`."""
-    found = explicit or operator
+def resolve_limits(name: str, explicit: Limits | None = None, known: Known | None = None) -> Limits:
+    """The limits of a model: the document's, else the operator's, else the provider's, else the catalogue's (X-44).
+
+    Each source counts as a whole: a window of one and an output limit of another would be nobody's word. Raises `UnknownCapacity` where
+    none knows both, and for limits that contradict each other.
+    """
+    known = known or Known()
+    found = explicit or known.operator or known.provider or (catalogue_limits(name) if known.catalogued else None)
     if found is None:
-        row = lookup(name)
-        if row is None:
-            raise UnknownCapacity(
-                f"The capacity of {name[:128]!r} is unknown; state `limits.context_window` and `limits.max_output_tokens`, "
-                "or configure the model under its upstream."
-            )
-        found = Limits(row.context_window, row.max_output_tokens, "catalogue")
-    if found.context_window < 1 or found.max_output_tokens < 1:
+        raise UnknownCapacity(
+            f"The capacity of {name[:128]!r} is unknown; state `limits.context_window` and `limits.max_output_tokens`, "
+            "or configure the model under its upstream."
+        )
+    if min(found.context_window, found.max_output_tokens, 1 if found.max_input_tokens is None else found.max_input_tokens) < 1:
         raise UnknownCapacity("`context_window` and `max_output_tokens` have to be positive.")
+    if found.max_output_tokens > found.context_window:
+        raise UnknownCapacity("`max_output_tokens` may not exceed `context_window`.")
     return found
 
 
-def _digest(model: ModelChoice, limits: Limits, dialect: str, rules: WireRules, estimator: str, band: float, account: str) -> str:
+def catalogue_limits(name: str) -> Limits | None:
+    """What the catalogue says of a model, if it knows window and output limit. An input limit that the window implies is left out."""
+    row = lookup(name)
+    if row is None or row.context_window is None or row.max_output_tokens is None:
+        return None
+    most = row.max_input_tokens
+    return Limits(row.context_window, row.max_output_tokens, "catalogue", most if most is not None and most < row.context_window else None)
+
+
+def _digest(model: ModelChoice, limits: Limits, dialect: str, rules: WireRules, estimate: Estimate, account: str) -> str:
     facts = {
         "upstream": model.upstream,
         "model": model.name,
         "params": {key: value for key, value in model.params.items() if key not in UPSTREAM_PLAYS},
-        "limits": asdict(limits),
+        "limits": limits.to_json(),
         "dialect": dialect,
         "rules": asdict(rules),
-        "estimator": [estimator, band],
+        "estimator": [estimate.estimator, estimate.error_band, str(estimate.factor)],
         "account": account,
     }
     return "sha256:" + hashlib.sha256(lossless.dumps(_ordered(facts)).encode()).hexdigest()

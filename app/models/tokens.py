@@ -3,19 +3,22 @@
 import gzip
 from base64 import b64decode
 from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 
 from tiktoken import Encoding
 
-from app.models.catalogue import lookup
+from app.models.catalogue import lookup, plain_name
+from app.models.families import FAMILIES, HEURISTIC, family_of
 
 HEURISTIC_BAND = 0.10
-"""How far a count by another model's encoding is taken to be off (wire-format notes 7.5)."""
+"""How far a count by another public encoding is taken to be off (wire-format notes 7.5)."""
 
 STAND_IN = "o200k_base"
-"""The encoding for models whose own one is not public."""
+"""The encoding that entries are counted with, and that estimates for other families are scaled from."""
 
 COUNTED_ALIKE = frozenset({STAND_IN, "o200k_harmony"})
 """The encodings that count a text as entries are counted when they are appended; for a model of any other, those counts are estimates."""
@@ -51,7 +54,10 @@ _SPLITS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Estimator → (ranks, split pattern), as tiktoken 0.14's `openai_public` pairs them."""
 
-ESTIMATORS: tuple[str, ...] = tuple(_SPLITS)
+ENCODINGS: tuple[str, ...] = tuple(_SPLITS)
+
+ESTIMATORS: tuple[str, ...] = (*ENCODINGS, *(family.estimator for family in FAMILIES.values()))
+"""What a target may count with: a public encoding, or `heuristic:<family>`."""
 
 _BY_PREFIX: tuple[tuple[str, str], ...] = (
     ("gpt-oss-", "o200k_harmony"),
@@ -70,27 +76,58 @@ _BY_PREFIX: tuple[tuple[str, str], ...] = (
 """Name prefix → encoding as tiktoken 0.14's `model.py` maps them; longer prefixes first."""
 
 
-def estimator_for(model: str) -> tuple[str, float]:
-    """The estimator of a model and its error band as a fraction: 0 for the model's own encoding, else `HEURISTIC_BAND`."""
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How a model's tokens are counted. `factor`: its tokens for one that an entry was counted with; `error_band`: a fraction."""
+
+    estimator: str
+    error_band: float
+    factor: Fraction = Fraction(1)
+
+    def scaled(self, tokens: int) -> int:
+        """Tokens of the model for tokens of a stored count, rounded up."""
+        return tokens if self.factor == 1 else -(-tokens * self.factor.numerator // self.factor.denominator)
+
+
+def estimate_for(model: str) -> Estimate:
+    """The estimate for a model: its own encoding where that is public, else its family's."""
     row = lookup(model)
     if row is not None and row.encoding is not None:
-        return row.encoding, 0.0
-    bare = model.rpartition("/")[2]
+        return estimate_by(row.encoding)
+    bare = plain_name(model).rpartition("/")[2]
     for prefix, encoding in _BY_PREFIX:
         if bare == prefix or bare.startswith(prefix if prefix[-1] == "-" else (prefix + "-", prefix + ".")):
-            return encoding, 0.0
-    return STAND_IN, HEURISTIC_BAND
+            return estimate_by(encoding)
+    return estimate_by(family_of(model).estimator)
+
+
+def estimate_by(estimator: str) -> Estimate:
+    """The estimate that one of `ESTIMATORS` makes. Raises `ValueError` for another word.
+
+    The band of an encoding is 0 where entries are counted with it, `HEURISTIC_BAND` where they are counted with another.
+    """
+    if estimator in _SPLITS:
+        return Estimate(estimator, 0.0 if estimator in COUNTED_ALIKE else HEURISTIC_BAND)
+    family = FAMILIES.get(estimator.removeprefix(HEURISTIC)) if estimator.startswith(HEURISTIC) else None
+    if family is None:
+        raise ValueError(f"no estimator is called {estimator[:64]!r}; known are {', '.join(ESTIMATORS)}")
+    return Estimate(estimator, family.error_band, family.factor)
 
 
 class Counter:
-    """Counts tokens of text. `Counter(name)` is cheap after the first of its name; the first reads the ranks (about 0.3 s)."""
+    """Counts tokens of text. `Counter(name)` is cheap after the first of its encoding; the first reads the ranks (about 0.3 s).
 
-    __slots__ = ("_encode", "_remembered", "estimator")
+    For a family without a public encoding it counts with the stand-in and scales.
+    """
+
+    __slots__ = ("_encode", "_remembered", "_scaled", "estimator")
 
     def __init__(self, estimator: str = STAND_IN) -> None:
         """Raises `ValueError` for an estimator that is not one of `ESTIMATORS`."""
+        estimate = estimate_by(estimator)
         self.estimator = estimator
-        self._encode = _encoding(estimator).encode_ordinary
+        self._scaled = estimate.scaled
+        self._encode = _encoding(estimator if estimator in _SPLITS else STAND_IN).encode_ordinary
         self._remembered = lru_cache(maxsize=REMEMBERED_TEXTS_MAX)(self.count)
 
     def count(self, text: str) -> int:
@@ -100,13 +137,13 @@ class Counter:
         tokenizer cuts too; a text without words may come out a few tokens high for each piece.
         """
         if len(text) <= PIECE_CHARS_MAX:
-            return len(self._encode(text))
+            return self._scaled(len(self._encode(text)))
         total = start = 0
         while start < len(text):
             end = _cut(text, start)
             total += len(self._encode(text[start:end]))
             start = end
-        return total
+        return self._scaled(total)
 
     def repeated(self, text: str) -> int:
         """The same count of a text that comes again with every call, as instructions and tool declarations do: it is remembered."""
@@ -130,8 +167,6 @@ def _cut(text: str, start: int) -> int:
 
 @cache
 def _encoding(estimator: str) -> Encoding:
-    if estimator not in _SPLITS:
-        raise ValueError(f"no estimator is called {estimator[:64]!r}; known are {', '.join(ESTIMATORS)}")
     name, pattern = _SPLITS[estimator]
     ranks = _ranks(name)
     encoding = Encoding(estimator, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from app.models.efforts import EFFORTS
+from app.models.images import FORM
 
 
 class UnknownQuirk(ValueError):
@@ -26,6 +27,8 @@ class WireRules:
     tools                  `native`, or `text`: declared in the instructions and called in text, for models without native calling
     tool_choice            whether the server obeys a choice at all (Ollama does not)
     forced_choice          whether it takes one that forces a call (models that always think do not)
+    required_choice        the word for "call one of them": `required`, or `any` (Mistral)
+    named_choice           whether it takes a choice that names one tool; else the nearest is sent, and other calls are rejected at dispatch
     allowed_tools          whether it can be told a subset of the declared tools; else the choice is wider and calls are rejected at dispatch
     none_choice            whether it takes a choice of no tool, where the format has no form of its own for that (Bedrock)
     history_needs_tools    whether calls in the history need a declaration (Bedrock)
@@ -33,6 +36,7 @@ class WireRules:
 
     Order and texts (pass `adjacency`)
     system_role            the role under which the folded system sections are sent, where the format has one
+    system_inside          whether a system message may stand among the others (of Claude, newer models take one)
     user_first, user_last  whether the list has to begin, and to end, with user input
     reply_after_results    whether an answer has to stand between results and the next input (Mistral)
     results_in_call_order  whether the results of an answer follow the order of its calls
@@ -45,7 +49,9 @@ class WireRules:
     images, files          whether they are taken at all in user messages
     image_urls, file_urls  whether by http URL
     image_types, file_types   media types that are taken, separated by blanks; `*`: any
+    file_part              how a file is spelled: `file`, or `document_url` (Mistral)
     image_bytes_max, file_bytes_max   the greatest decoded size of one; 0: no limit is known
+    images_max             how many images one request may hold; 0: no limit is known
     error_media            whether the result of a failed call may hold any
     result_images, result_files       whether they may stand in a tool result; where not, the pass puts them behind the results as user input
     result_status          whether a result may be marked as failed, where the format has a mark; its text says so where not
@@ -55,12 +61,15 @@ class WireRules:
     prefix_bound           whether a block is valid only behind the very prefix that it was made behind (wire-format notes 4.2)
     signs_calls            whether the first call of a step needs a signature, a made-up one where none is known (5.2)
     foreign_reasoning      `text`: what another model thought in plain words is sent as text (X-20); `drop`: it is left out
-    reasoning_key          key of an assistant message that takes plain reasoning back; empty: none does
+    reasoning_key          key of an assistant message that takes plain reasoning back; `content`: as a chunk of it (Mistral); empty: none does
     reasoning_always       whether that key stands on every assistant message, empty where there was no reasoning (DeepSeek)
 
     Parameters
-    thinking               how thinking is asked for: empty (not at all), `effort`, `adaptive`, `budget`, `level`
+    thinking               how thinking is asked for: empty (not at all), `effort`, `adaptive`, `budget`, `level`; in Chat also `toggle`
+                           (an object that switches it, beside the word of effort; DeepSeek) and `object` (the word in one; OpenRouter)
     efforts                the words of effort that the model takes, separated by blanks; another one becomes the nearest, with a loss
+    thinking_types         the values of `thinking.type` that a Claude model takes, separated by blanks
+    thinking_off_efforts   the efforts beside which it can be told not to think, or between tools alone
     temperature            whether sampling parameters may be sent
     default_effort         the effort of a model that takes sampling parameters only at `none`, where no effort is asked for; empty: of any other
     stream_usage           whether `stream_options.include_usage` may be asked for
@@ -70,7 +79,8 @@ class WireRules:
 
     Weights, in tokens
     *_overhead_tokens      what a message, a named one, a call, a tool, the tool list and the reply cost beside their text
-    image_tokens           the estimate for one image whose size is not known
+    image_tokens           the estimate for one image whose size is not known, and for a file
+    image_counting         the rule by which the size of an image gives its tokens, as `images` describes it; empty: `image_tokens` each
     """
 
     call_id_pattern: str = "[!-~]+"
@@ -81,11 +91,14 @@ class WireRules:
     tools: str = "native"
     tool_choice: bool = True
     forced_choice: bool = True
+    required_choice: str = "required"
+    named_choice: bool = True
     allowed_tools: bool = True
     none_choice: bool = True
     history_needs_tools: bool = False
     arguments: str = "text"
     system_role: str = "system"
+    system_inside: bool = True
     user_first: bool = False
     user_last: bool = False
     reply_after_results: bool = False
@@ -100,8 +113,10 @@ class WireRules:
     file_urls: bool = False
     image_types: str = "image/png image/jpeg image/gif image/webp"
     file_types: str = "*"
+    file_part: str = "file"
     image_bytes_max: int = 0
     file_bytes_max: int = 0
+    images_max: int = 0
     error_media: bool = True
     result_images: bool = False
     result_files: bool = False
@@ -114,6 +129,8 @@ class WireRules:
     reasoning_always: bool = False
     thinking: str = "effort"
     efforts: str = "none minimal low medium high xhigh max"
+    thinking_types: str = ""
+    thinking_off_efforts: str = "low medium high xhigh max"
     temperature: bool = True
     default_effort: str = ""
     stream_usage: bool = True
@@ -127,17 +144,20 @@ class WireRules:
     tool_overhead_tokens: int = 7
     tools_overhead_tokens: int = 12
     image_tokens: int = 765
+    image_counting: str = ""
 
 
 _CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "system_role": ("system", "developer"),
         "max_tokens_key": ("max_completion_tokens", "max_tokens"),
-        "reasoning_key": ("", "reasoning_content", "reasoning"),
+        "reasoning_key": ("", "reasoning_content", "reasoning", "content"),
+        "required_choice": ("required", "any"),
+        "file_part": ("file", "document_url"),
         "tools": ("native", "text"),
         "arguments": ("text", "object"),
         "foreign_reasoning": ("text", "drop"),
-        "thinking": ("", "effort", "adaptive", "budget", "level"),
+        "thinking": ("", "effort", "adaptive", "budget", "level", "toggle", "object"),
         "default_effort": ("", *EFFORTS),
     }
 )
@@ -163,6 +183,8 @@ def check_quirks(quirks: Mapping[str, Any]) -> dict[str, Any]:
             raise UnknownQuirk(f"the quirk {name} has to be one of {', '.join(map(repr, _CHOICES[name]))}")
         if name in _PATTERNS:
             _compile(name, str(value))
+        if name == "image_counting" and not FORM.fullmatch(str(value)):
+            raise UnknownQuirk("the quirk image_counting has to be empty, `patches …`, `tiles …` or `squares …`")
     return dict(quirks)
 
 

@@ -1,15 +1,16 @@
 """What services take from this room: the way to an upstream, and how often it is tried."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.config.upstreams import SCRIPTED, Upstream
 from app.formats.protocols import Format
-from app.models.resolve import ModelChoice
+from app.models.resolve import Limits, ModelChoice
 from app.outbound.client import Clients
 from app.outbound.exchange import Channel, Outgoing
 from app.outbound.media import MediaFetcher
+from app.outbound.model_lists import listed_limits
 from app.outbound.providers import Provider
 from app.outbound.retry import Dispatch, RetryPolicy
 from app.outbound.scripted import RETRY_WAIT_MS_MAX, Scripted
@@ -44,6 +45,10 @@ class Outbound:
     async def count(self, upstream: Upstream, form: Format, model: ModelChoice, document: Mapping[str, Any]) -> int | None:
         """The tokens of a request as the provider counts them; None where it does not, or failed to. Never raises."""
         return None if upstream.name == SCRIPTED else await self._provider.count(upstream, form, model, document)
+
+    async def listed_limits(self, upstreams: Iterable[Upstream]) -> Mapping[str, Mapping[str, Limits]]:
+        """What those providers say of their own models that the operator has asked: upstream → model → limits. Never fails."""
+        return await listed_limits(self._clients, upstreams)
 
     async def aclose(self) -> None:
         """Closes all connections."""

@@ -117,7 +117,7 @@ class Provider:
             return None
         try:
             async with asyncio.timeout(limits.COUNT_SECONDS_MAX):
-                body = form.counting.body(document)
+                body = form.counting.body(model.name, document)
                 async with self._post(upstream, form, form.counting.path(model.name), body, accept="application/json") as response:
                     answer = bytearray()
                     await _read(response, answer)

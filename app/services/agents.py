@@ -44,13 +44,8 @@ class Agents:
         given = document.get("limits")
         explicit = None if given is None else Limits(int(given["context_window"]), int(given["max_output_tokens"]), "explicit")
         target = self._targets.resolve(ModelChoice(model["upstream"], model["name"], model.get("params", {})), explicit, limits_pointer="/limits")
-        limits = {
-            "context_window": target.limits.context_window,
-            "max_output_tokens": target.limits.max_output_tokens,
-            "source": target.limits.source,
-        }
         # Key order counts: it is the order of the declared tools' schemas in the bytes that a provider gets.
-        row, created = await self._rows.put(tenant, name, text, lossless.dumps(limits), hashlib.sha256(text.encode()).digest())
+        row, created = await self._rows.put(tenant, name, text, lossless.dumps(target.limits.to_json()), hashlib.sha256(text.encode()).digest())
         return agent_json(row), created
 
     async def get(self, tenant: UUID, name: str, revision: int | None = None) -> dict[str, Any]:

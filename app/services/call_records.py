@@ -45,6 +45,7 @@ def record(prepared: Prepared, running: Running, move: Call) -> str:
             "prefix_digest": prefix_digest(request),
             "target_digest": target.digest,
             "compiler_version": COMPILER_VERSION,
+            "estimator": target.estimator,
             "message_count": prepared.compiled.message_count,
             "history_message_count": prepared.sources.history_message_count,
             "tools": list(prepared.compiled.declared),

@@ -9,6 +9,7 @@ from uuid import UUID
 from app.entries.errors import Fault, Invalid, NotFound
 from app.entries.ids import SESSION, parse_id
 from app.entries.parts import Blob, Media, Part
+from app.entries.pictures import blob_of
 from app.storage.blobs import Blobs
 from app.storage.types import NewBlob
 
@@ -44,12 +45,12 @@ def named_media(parts: Sequence[Part], brought: Collection[str], pointer: str) -
 
 
 async def known_media(blobs: Blobs, tenant: UUID, session: UUID, named: Mapping[str, str]) -> dict[str, Blob]:
-    """Type and size of each named blob (digest → pointer). Raises `Invalid` for those that the session does not hold."""
+    """Type and sizes of each named blob (digest → pointer). Raises `Invalid` for those that the session does not hold."""
     held = await blobs.load(tenant, session, named) if named else {}
     faults = [Fault(pointer, "unknown-blob", "The session holds no such blob.") for digest, pointer in named.items() if digest not in held]
     if faults:
         raise Invalid(faults)
-    return {digest: Blob(digest, media_type, len(content)) for digest, (media_type, content) in held.items()}
+    return {digest: blob_of(digest, media_type, content) for digest, (media_type, content) in held.items()}
 
 
 def with_media(parts: Sequence[Part], known: Mapping[str, Blob]) -> tuple[Part, ...]:

@@ -115,7 +115,16 @@ class SessionChanges:
         explicit: Limits | None = agent.limits if own else None
         target = self._targets.resolve(choice, explicit, "/model")
         limits = target.limits
-        return ModelSwitched(choice.upstream, choice.name, choice.params, limits.context_window, limits.max_output_tokens, target.digest)
+        return ModelSwitched(
+            choice.upstream,
+            choice.name,
+            choice.params,
+            limits.context_window,
+            limits.max_output_tokens,
+            target.digest,
+            limits.source,
+            limits.max_input_tokens,
+        )
 
     async def set_line(self, tenant: UUID, session_id: str, turn_id: str, expected_head: int | None) -> SessionRow:
         """Makes a settled turn the last of the current line again, by an entry that carries the new line.

@@ -2,10 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from app.config.faults import ConfigError
-from app.config.upstreams import SCRIPTED, Upstream
+from app.config.upstreams import SCRIPTED, Upstream, base_url
 from app.context.model_params import params_faults
 from app.context.sources import AgentRevision
 from app.entries.errors import Fault, Invalid
@@ -13,37 +16,88 @@ from app.entries.messages import Entry
 from app.entries.settings import AgentAdopted, ModelSwitched
 from app.formats.protocols import Format
 from app.formats.registry import FORMATS
-from app.models.resolve import Limits, ModelChoice, Target, UnknownCapacity, resolve
-from app.models.tokens import Counter
-from app.models.wire_rules import UnknownQuirk, with_quirks
+from app.models.presets import PRESETS, Preset
+from app.models.resolve import LIMITS_SOURCES, Known, Limits, ModelChoice, Target, UnknownCapacity, resolve
+from app.models.tokens import ESTIMATORS, Counter
+from app.models.traits import with_traits
+from app.models.wire_rules import UnknownQuirk, WireRules, with_quirks
+
+_NO_PRESET = Preset("")
+
+RULES_REMEMBERED_MAX = 1_024
+"""Models whose wire rules a process keeps ready; they are the same for every call."""
 
 
-def check_upstreams(upstreams: Mapping[str, Upstream]) -> None:
-    """Whether every upstream speaks a dialect of the registry, under quirks that exist. Raises `ConfigError`."""
-    for name, upstream in upstreams.items():
-        form = FORMATS.get(upstream.dialect)
-        if form is None:
-            raise ConfigError(f"upstreams.{name}.dialect: one of {', '.join(FORMATS)}")
-        try:
-            with_quirks(form.rules_for(""), upstream.quirks)
-        except UnknownQuirk as error:
-            raise ConfigError(f"upstreams.{name}.quirks: {error}") from None
+def completed(upstreams: Mapping[str, Upstream]) -> Mapping[str, Upstream]:
+    """The upstreams with what their presets say, checked against the dialects, quirks and estimators that there are.
+
+    Raises `ConfigError` with the field, never with its value.
+    """
+    return MappingProxyType({name: _completed(f"upstreams.{name}", upstream) for name, upstream in upstreams.items()})
+
+
+def _completed(where: str, upstream: Upstream) -> Upstream:
+    preset = _preset(upstream)
+    if preset is None:
+        raise ConfigError(f"{where}.preset: one of {', '.join(PRESETS)}")
+    dialect = upstream.dialect or preset.dialect
+    form = FORMATS.get(dialect)
+    if form is None:
+        raise ConfigError(f"{where}.dialect: one of {', '.join(FORMATS)}")
+    if upstream.exact_counting and form.counting is None:
+        raise ConfigError(f"{where}.exact_counting: no endpoint of this dialect counts")
+    try:
+        with_quirks(form.rules_for(""), upstream.quirks)
+    except UnknownQuirk as error:
+        raise ConfigError(f"{where}.quirks: {error}") from None
+    for name, model in upstream.models.items():
+        if model.tokenizer is not None and model.tokenizer not in ESTIMATORS:
+            raise ConfigError(f'{where}.models."{name}".tokenizer: one of {", ".join(ESTIMATORS)}')
+    url = upstream.base_url
+    if upstream.preset is not None and url is None:
+        url = base_url(f"{where}.base_url", preset.base_url)
+    return replace(upstream, dialect=dialect, base_url=url)
+
+
+def _preset(upstream: Upstream) -> Preset | None:
+    return _NO_PRESET if upstream.preset is None else PRESETS.get(upstream.preset)
 
 
 class Targets:
     """Resolves choices against the configured upstreams, and keeps one token counter an estimator."""
 
     def __init__(self, upstreams: Mapping[str, Upstream]) -> None:
-        check_upstreams(upstreams)
-        self._upstreams = upstreams
+        """Raises `ConfigError` as `completed` does."""
+        self.upstreams = completed(upstreams)
+        self.provider_limits: dict[str, Mapping[str, Limits]] = {}
+        """What providers said of their own models, by upstream and model name."""
         self._counters: dict[str, Counter] = {}
-        named = [(name, one.dialect, sorted(one.quirks.items()), sorted(one.models.items())) for name, one in sorted(upstreams.items())]
-        self.digest = hashlib.sha256(repr(named).encode()).hexdigest()
-        """Of all that a target takes from the operator's configuration: another one may resolve the same model otherwise."""
+        self._rules = lru_cache(maxsize=RULES_REMEMBERED_MAX)(self._rules_of)
+        self.digest = self._digest()
+        """Of all that a target takes from the operator's configuration and from providers: another one may resolve the same model otherwise."""
+
+    def learn(self, upstream: str, limits: Mapping[str, Limits]) -> None:
+        """Takes what a provider says of its models; it holds for what is resolved from now on."""
+        self.provider_limits[upstream] = MappingProxyType(dict(limits))
+        self.digest = self._digest()
+
+    def _digest(self) -> str:
+        named = [
+            (
+                name,
+                one.dialect,
+                one.preset,
+                sorted(one.quirks.items()),
+                sorted(one.models.items()),
+                sorted(self.provider_limits.get(name, {}).items()),
+            )
+            for name, one in sorted(self.upstreams.items())
+        ]
+        return hashlib.sha256(repr(named).encode()).hexdigest()
 
     def upstream(self, name: str, pointer: str = "/model/upstream") -> Upstream:
         """The configured upstream. Raises `Invalid` for a name that the operator does not know."""
-        found = self._upstreams.get(name)
+        found = self.upstreams.get(name)
         if found is None:
             fault = Fault(pointer, "unknown-upstream", "No upstream of this name is configured; see GET /upstreams.")
             raise Invalid([fault], code="unknown-upstream")
@@ -55,23 +109,32 @@ class Targets:
         `pointer`: where the request names the model; `limits_pointer`: where it would state the limits, if it can.
         """
         upstream = self.upstream(model.upstream, f"{pointer}/upstream")
-        operator = upstream.models.get(model.name)
-        limits = None if operator is None else Limits(operator.context_window, operator.max_output_tokens, "operator")
         dialect = upstream.dialect
         if model.upstream == SCRIPTED:
             dialect = str(model.params.get("dialect", dialect))
-        rules = with_quirks(form_of(dialect, f"{pointer}/params/dialect").rules_for(model.name), upstream.quirks)
+        form = form_of(dialect, f"{pointer}/params/dialect")
+        known, tokenizer = self.known(upstream, model.name)
         try:
-            return resolve(model, explicit, dialect, rules, limits, operator.tokenizer if operator else None, upstream.account)
+            return resolve(model, explicit, dialect, self._rules(upstream.name, form.dialect, model.name), known, tokenizer, upstream.account)
         except UnknownCapacity as error:
             raise Invalid([Fault(limits_pointer or pointer, "unknown-capacity", str(error))], code="unknown-capacity") from None
+
+    def _rules_of(self, upstream: str, dialect: str, model: str) -> WireRules:
+        return rules_of(self.upstreams[upstream], FORMATS[dialect], model)
+
+    def known(self, upstream: Upstream, name: str) -> tuple[Known, str | None]:
+        """What is known of a model of an upstream besides its agent's document, and the operator's word on its tokenizer."""
+        operator = upstream.models.get(name)
+        preset = _preset(upstream) or _NO_PRESET
+        stated = None if operator is None else Limits(operator.context_window, operator.max_output_tokens, "operator", operator.max_input_tokens)
+        provider = self.provider_limits.get(upstream.name, {}).get(name)
+        return Known(stated, provider, preset.catalogued), None if operator is None else operator.tokenizer
 
     def other_dialect(self, target: Target, dialect: str) -> Target:
         """The same model in another wire format. Raises `Invalid` for one that is not built."""
         upstream = self.upstream(target.model.upstream)
-        operator = upstream.models.get(target.model.name)
-        rules = form_of(dialect, "/dialect").rules_for(target.model.name)  # the quirks are a server's, and it speaks another dialect
-        return resolve(target.model, target.limits, dialect, rules, None, operator.tokenizer if operator else None, upstream.account)
+        rules = with_traits(form_of(dialect, "/dialect").rules_for(target.model.name), target.model.name)  # quirks are a server's: it speaks another
+        return resolve(target.model, target.limits, dialect, rules, None, self.known(upstream, target.model.name)[1], upstream.account)
 
     def counter(self, estimator: str) -> Counter:
         """The counter of an estimator, made once."""
@@ -79,6 +142,16 @@ class Targets:
         if found is None:
             found = self._counters[estimator] = Counter(estimator)
         return found
+
+
+def rules_of(upstream: Upstream, form: Format, model: str) -> WireRules:
+    """The wire rules of a model there: its dialect's for the model, what the model itself takes, the preset's, the operator's quirks.
+
+    A preset knows its server by its own dialect; of one that is spoken to in another nothing is taken.
+    """
+    preset = _preset(upstream) or _NO_PRESET
+    served = preset.quirks if preset.dialect == form.dialect else {}
+    return with_quirks(with_traits(form.rules_for(model), model), {**served, **upstream.quirks})
 
 
 def form_of(dialect: str, pointer: str) -> Format:
@@ -95,7 +168,9 @@ def model_in_force(agent: AgentRevision, settings: Mapping[str, Entry]) -> tuple
     if switched is not None and switched.payload is not None and (adopted is None or adopted.seq < switched.seq or _keeps(adopted)):
         body = ModelSwitched.decode(switched.payload)
         if body.context_window is not None and body.max_output_tokens is not None:
-            return ModelChoice(body.upstream, body.name, body.params), Limits(body.context_window, body.max_output_tokens, "explicit")
+            source = next((one for one in LIMITS_SOURCES if one == body.limits_source), LIMITS_SOURCES[0])
+            limits = Limits(body.context_window, body.max_output_tokens, source, body.max_input_tokens)
+            return ModelChoice(body.upstream, body.name, body.params), limits
     return agent.model, agent.limits
 
 

@@ -8,12 +8,15 @@ from datetime import datetime
 from uuid import UUID
 
 from app.config.limits import PAYLOAD_INLINE_BYTES_MAX, TEXT_INLINE_BYTES_MAX, TOKENS_ON_LOOP_CHARS_MAX
+from app.entries import lossless
 from app.entries.messages import Body, NewEntry, blobs_of, encode, with_parts
-from app.entries.parts import Blob, Opaque, Part, Reasoning, Text, ToolCall
+from app.entries.parts import Blob, Opaque, Part, Reasoning, Text, ToolCall, part_to_json
 from app.storage.ledger import Ledger
 from app.storage.types import Append, Appended, NewBlob
 
 TEXT_MEDIA_TYPE = "text/plain;charset=utf-8"
+BLOB_NAME_BYTES = 200
+"""A text that is no longer than its blob's name in a payload stays where it is."""
 THIS_TURN = -1
 """Stands in `Draft.turn` for the turn that the same append opens."""
 
@@ -131,7 +134,7 @@ def _in_blob(part: Part, blobs: dict[str, NewBlob]) -> Part:
     blobs[blob.digest] = NewBlob(blob.digest, TEXT_MEDIA_TYPE, content)
     match part:
         case Text():
-            return Text("", blob)
+            return part._replace(text="", blob=blob)
         case Reasoning():
             return replace(part, text="", blob=blob)
         case ToolCall():
@@ -148,21 +151,28 @@ def _fitted(body: Body, blobs: dict[str, NewBlob]) -> tuple[Body, str]:
     parts = [_in_blob(part, blobs) if size > TEXT_INLINE_BYTES_MAX else part for part, size in zip(body.parts, sizes, strict=True)]
     fitted = with_parts(body, tuple(parts))
     payload = encode(fitted)
+    if len(payload) <= PAYLOAD_INLINE_BYTES_MAX // 4 or (left := len(payload.encode())) <= PAYLOAD_INLINE_BYTES_MAX:
+        return fitted, payload
     for index in sorted(range(len(parts)), key=lambda at: -sizes[at]):
-        if len(payload) <= PAYLOAD_INLINE_BYTES_MAX // 4 or len(payload.encode()) <= PAYLOAD_INLINE_BYTES_MAX:
+        if left <= PAYLOAD_INLINE_BYTES_MAX or sizes[index] <= BLOB_NAME_BYTES:
             break
         if _long_text(parts[index]):
-            parts[index] = _in_blob(parts[index], blobs)
-            fitted = with_parts(body, tuple(parts))
-            payload = encode(fitted)
-    return fitted, payload
+            moved = _in_blob(parts[index], blobs)
+            left += _spelled_bytes(moved) - _spelled_bytes(parts[index])
+            parts[index] = moved
+    fitted = with_parts(body, tuple(parts))
+    return fitted, encode(fitted)
+
+
+def _spelled_bytes(part: Part) -> int:
+    return len(lossless.dumps(part_to_json(part)).encode())
 
 
 def loaded(part: Part, texts: Mapping[str, tuple[str, bytes]]) -> Part:
     """The part with its text put back from the blobs (digest → media type, bytes); media stay references."""
     match part:
         case Text(blob=Blob() as blob):
-            return Text(blob_text(texts[blob.digest][1]))
+            return part._replace(text=blob_text(texts[blob.digest][1]), blob=None)
         case Reasoning(blob=Blob() as blob):
             return replace(part, text=blob_text(texts[blob.digest][1]), blob=None)
         case ToolCall(blob=Blob() as blob):

@@ -121,6 +121,21 @@ class CallRow:
 
 
 @dataclass(frozen=True, slots=True)
+class AccuracyRow:
+    """Calls whose input was counted in one way: reported over estimated, on average and for 95 of 100; `within`: covered with the band."""
+
+    upstream: str
+    model: str
+    method: str
+    estimator: str
+    error_band: float
+    calls: int
+    within: int
+    mean_ratio: float
+    p95_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
 class Renewal:
     """Of the claims asked for, as (session, fence): those that are no longer held, and those whose holder is asked to stop."""
 

@@ -1,14 +1,16 @@
 """Turn rows and model call rows; both are written by appends."""
 
+from datetime import datetime
 from uuid import UUID
 
 from app.storage import decode
 from app.storage.pool import Pool
-from app.storage.rows import CallRow, TurnRow, TurnView
+from app.storage.rows import AccuracyRow, CallRow, TurnRow, TurnView
 
 TurnRows = list[TurnRow]
 TurnViews = list[TurnView]
 CallRows = list[CallRow]
+AccuracyRows = list[AccuracyRow]
 
 
 class Turns:
@@ -56,3 +58,8 @@ class Calls:
         """The newest main call that left at that head or before; None where none did."""
         rows = await self._pool.fetch("SELECT * FROM ledger.last_call_v1($1, $2, $3)", tenant, session, head_seq)
         return decode.call(rows[0]) if rows else None
+
+    async def accuracy(self, tenant: UUID, since: datetime) -> AccuracyRows:
+        """Estimates of the input against what providers reported, of the tenant's calls since then; a row for each way of counting."""
+        rows = await self._pool.fetch("SELECT * FROM ledger.call_accuracy_v1($1, $2)", tenant, since)
+        return [AccuracyRow(**dict(row)) for row in rows]

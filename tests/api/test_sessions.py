@@ -280,8 +280,5 @@ async def test_verify_walks_the_chain(client: httpx.AsyncClient) -> None:
     assert (found["ok"], found["entries"], found["head_digest"], found["problems"]) == (True, head["head_seq"], head["head_digest"], [])
 
 
-async def test_upstreams_and_models_show_no_secret(client: httpx.AsyncClient) -> None:
+async def test_upstreams_show_no_secret(client: httpx.AsyncClient) -> None:
     assert (await client.get("/upstreams")).json()["data"] == [{"name": "scripted", "dialect": "openai-chat", "has_key": False}]
-    models = (await client.get("/models")).json()
-    assert models["catalogue_date"]
-    assert all(row["context_window"] > 0 for row in models["data"])

@@ -7,7 +7,8 @@ import pytest
 from app.config.faults import ConfigError
 from app.config.secret import Secret
 from app.config.settings import load_settings, secrets_of
-from app.config.upstreams import AwsKeys, ModelLimits, Timeouts
+from app.config.upstreams import IMPORT_ACCOUNT, AwsKeys, ModelLimits, Timeouts
+from app.entries import producers
 
 PLAIN = '[upstreams.local]\ndialect = "openai-chat"\nbase_url = "http://127.0.0.1:8081/v1/"\n'
 
@@ -42,12 +43,15 @@ headers = { "X-Org" = "research" }
 headers_env = { "X-Token" = "GATEWAY_TOKEN" }
 allow_private_network = true
 idle_timeout_seconds = 300
+metadata = true
+exact_counting = true
 quirks = { tool_choice = false }
 [upstreams.gateway.models."gemma-3"]
 context_window = 8192
 max_output_tokens = 2048
 [upstreams.gateway.models.big]
 context_window = 1000000
+max_input_tokens = 900000
 max_output_tokens = 64000
 tokenizer = "o200k_base"
 """
@@ -58,8 +62,18 @@ tokenizer = "o200k_base"
     assert gateway.timeouts == Timeouts(connect_seconds=3.0, idle_seconds=300.0)
     assert (gateway.retries_max, gateway.allow_private_network) == (5, True)
     assert gateway.quirks == {"tool_choice": False}
-    assert gateway.models == {"gemma-3": ModelLimits(8192, 2048), "big": ModelLimits(1000000, 64000, "o200k_base")}
+    assert gateway.models == {"gemma-3": ModelLimits(8192, 2048), "big": ModelLimits(1000000, 64000, "o200k_base", 900000)}
+    assert (gateway.metadata, gateway.exact_counting, gateway.preset) == (True, True, None)
     assert {"sk-gateway", "token-1", "research"} <= set(secrets_of(settings))
+
+
+def test_a_preset_may_say_where_a_server_is_and_what_it_speaks(load):
+    named = load('[upstreams.m]\npreset = "mistral"\n').upstreams["m"]
+    assert (named.preset, named.dialect, named.base_url) == ("mistral", "", None), "filled in where presets are known"
+    told = load('[upstreams.m]\npreset = "vllm"\ndialect = "openai-chat"\nbase_url = "http://h/v1/"\n').upstreams["m"]
+    assert (told.preset, told.dialect, told.base_url) == ("vllm", "openai-chat", "http://h/v1")
+    assert not told.metadata
+    assert not told.exact_counting
 
 
 @pytest.mark.req("X-86")
@@ -87,6 +101,10 @@ def test_a_key_that_is_not_set_yet_is_no_key(load):
         ('headers_env = { "X-A" = "NOT_SET" }', "upstreams.local.headers_env.X-A: the variable it names is not set"),
         ('[upstreams.local.models."m"]\ncontext_window = 1', 'upstreams.local.models."m".max_output_tokens: missing'),
         ('[upstreams.local.models."m"]\ncontext_windw = 1', 'upstreams.local.models."m".context_windw: unknown; did you mean context_window'),
+        ('[upstreams.local.models."m"]\ncontext_window = 9\nmax_output_tokens = 10', "max_output_tokens: a whole number from 1 to 9"),
+        ('[upstreams.local.models."m"]\ncontext_window = 9\nmax_output_tokens = 9\nmax_input_tokens = 10', "max_input_tokens: a whole number"),
+        ('metadata = "maybe"', "upstreams.local.metadata: true or false"),
+        ("preset = 3", "upstreams.local.preset: a text"),
         ('[upstreams.scripted]\ndialect = "openai-chat"', "upstreams.scripted: this upstream is built in"),
         ('[upstreams."Bad Name"]\ndialect = "openai-chat"', "a name is lower-case"),
         ('[upstreams.b]\nbase_url = "http://h/v1"', "upstreams.b.dialect: missing"),
@@ -96,6 +114,7 @@ def test_a_key_that_is_not_set_yet_is_no_key(load):
         ('aws_region = "us-east-1"\naws_access_key_id_env = "ID"', "upstreams.local.aws_secret_access_key_env: missing"),
         ('aws_region = "East 1"\naws_access_key_id_env = "ID"\naws_secret_access_key_env = "KEY"', "upstreams.local.aws_region: a region such as"),
         ('aws_secret_access_key = "x"', "upstreams.local.aws_secret_access_key: unknown; did you mean aws_secret_access_key_env"),
+        ('account = "import"', "upstreams.local.account: `import` stands for the unknown accounts"),
         ('[upstreams.b]\ndialect = "openai-chat"', "upstreams.b.base_url: missing"),
     ],
 )
@@ -154,3 +173,10 @@ def test_a_key_of_aws_cannot_write_headers_and_is_not_repeated(load, variable, f
     with pytest.raises(ConfigError, match=rf"upstreams\.local\.{field}: visible ASCII") as caught:
         load(AWS, {"ID": "a", "KEY": "b", "TOKEN": "c", variable: "hunter22\r\nX-Evil: 1"})
     assert "hunter" not in str(caught.value)
+
+
+def test_the_account_of_imports_is_nobodys(load):
+    assert IMPORT_ACCOUNT == producers.IMPORT_ACCOUNT
+    with pytest.raises(ConfigError, match=r"upstreams\.import\.account"):
+        load(PLAIN.replace("local", "import"))
+    assert load(PLAIN.replace("local", "import") + 'account = "mine"').upstreams["import"].account == "mine"

@@ -1,8 +1,11 @@
 """Vector 8 and its neighbours: the hard limit to the token."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.context.budget import Budget, budget
 from app.context.passes.measure import Measured
@@ -12,9 +15,15 @@ from tests.strategies import agent, resolved
 
 
 def budgeted(
-    total: int, window: int = 32_000, output: int = 4_096, name: str = "gpt-4o", revision: AgentRevision | None = None, **params: int
+    total: int,
+    window: int = 32_000,
+    output: int = 4_096,
+    name: str = "gpt-4o",
+    revision: AgentRevision | None = None,
+    max_input: int | None = None,
+    **params: int,
 ) -> Budget:
-    target = resolved(ModelChoice("openai", name, params), Limits(window, output, "explicit"))
+    target = resolved(ModelChoice("openai", name, params), Limits(window, output, "explicit", max_input))
     return budget(target, revision or agent(), Measured(0, 0, total, 0))
 
 
@@ -47,10 +56,44 @@ def test_an_estimate_is_compared_by_its_upper_edge():
     exact = budgeted(100)
     assert (exact.method, exact.error_band) == ("tokenizer", 0.0)
     limit = budgeted(0, name="nobody-knows").input_limit
-    edge = int(limit / 1.1)
+    edge = int(limit / 1.25)
     assert budgeted(edge, name="nobody-knows").verdict == "fits"
     over = budgeted(edge + 1, name="nobody-knows")
-    assert (over.verdict, over.method, over.error_band) == ("over", "heuristic", 0.10)
+    assert (over.verdict, over.method, over.error_band) == ("over", "heuristic", 0.25)
+
+
+@pytest.mark.req("X-35", "X-43")
+def test_a_smaller_limit_for_the_input_alone_is_kept_too():
+    """gpt-5: 400,000 together, of which 272,000 input. Without its own limit the input would be let grow to 295,904."""
+    assert budgeted(0, 400_000, 128_000).input_limit == 295_904
+    assert budgeted(0, 400_000, 128_000, max_input=272_000).input_limit == 272_000 - 4_096
+    assert budgeted(0, 400_000, 128_000, max_input=272_000, max_output_tokens=128_000).input_limit == 400_000 - 128_000 - 4_096
+    assert budgeted(0, 1_000, 100, max_input=20).input_limit == 0
+
+
+@pytest.mark.req("X-35", "T-06")
+@given(
+    window=st.integers(1, 2_000_000),
+    output=st.integers(1, 2_000_000),
+    max_input=st.none() | st.integers(1, 2_000_000),
+    asked=st.none() | st.integers(1, 2_000_000),
+    total=st.integers(0, 2_000_000),
+)
+def test_what_fits_fits_the_window_with_its_answer_and_the_limit_of_the_input(
+    window: int, output: int, max_input: int | None, asked: int | None, total: int
+):
+    output = min(output, window)
+    params: dict[str, Any] = {} if asked is None else {"max_output_tokens": asked}
+    found = budgeted(total, window, output, max_input=max_input, **params)
+    assert found.input_limit >= 0
+    assert found.remaining == found.input_limit - total
+    assert found.trigger <= found.input_limit
+    assert found.input_limit <= budgeted(total, window, output, **params).input_limit, "a further limit never widens"
+    if found.fits and total:
+        assert total + found.output_reserve + found.safety <= window
+        assert max_input is None or total + found.safety <= max_input
+    if max_input is None or max_input >= window:
+        assert found.input_limit == max(0, window - found.output_reserve - found.safety), "the contract's own arithmetic"
 
 
 def test_fractions_are_taken_as_written():

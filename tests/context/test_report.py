@@ -29,7 +29,7 @@ def test_manifest_rows_and_their_pointers():
     places = [place("/messages/1/content", 0, 0), place("/messages/2", 1), place("/messages/2/tool_calls/0", 1, 0), place("/messages/3", 2)]
     told = manifest(found, places, ["/messages/0"], ["/tools/0", "/tools/1"])
     assert {key: told[key] for key in ("estimator", "policy_version", "head_seq", "window_from_seq")} == {
-        "estimator": "o200k_base",
+        "estimator": "heuristic:other",
         "policy_version": "1",
         "head_seq": 3,
         "window_from_seq": 1,

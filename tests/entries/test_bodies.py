@@ -108,7 +108,19 @@ def test_traces_come_back(body):
     assert "kind" not in lossless.read(payload)
 
 
-@given(st.builds(ModelSwitched, texts, texts, json_texts.map(lambda text: {"x": lossless.loads(text)}), maybe_count, maybe_count, optional))
+@given(
+    st.builds(
+        ModelSwitched,
+        texts,
+        texts,
+        json_texts.map(lambda text: {"x": lossless.loads(text)}),
+        maybe_count,
+        maybe_count,
+        optional,
+        st.sampled_from([None, "explicit", "provider"]),
+        maybe_count,
+    )
+)
 def test_a_switched_model_comes_back(body):
     assert decode_settings("model_switched", body.encode()) == body
 

@@ -7,26 +7,43 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.entries.lossless import loads
-from app.models.resolve import Limits, ModelChoice, UnknownCapacity, resolve_limits
+from app.models.resolve import Known, Limits, ModelChoice, UnknownCapacity, resolve_limits
 from tests.strategies import resolved
 
 EXPLICIT = Limits(1_000, 100, "explicit")
 OPERATOR = Limits(2_000, 200, "operator")
+PROVIDER = Limits(3_000, 300, "provider")
 
 
 def choice(name: str = "m", upstream: str = "openai", **params: Any) -> ModelChoice:
     return ModelChoice(upstream, name, params)
 
 
-@pytest.mark.req("S3-04", "S3-05")
-def test_limits_come_from_the_document_else_the_operator_else_the_catalogue():
-    assert resolve_limits("gpt-4o", EXPLICIT, OPERATOR) is EXPLICIT
-    assert resolve_limits("gpt-4o", None, OPERATOR) is OPERATOR
-    assert resolve_limits("gpt-4o") == Limits(128_000, 16_384, "catalogue")
+@pytest.mark.req("S3-04", "S3-05", "X-44")
+def test_limits_come_from_the_document_else_the_operator_the_provider_the_catalogue():
+    assert resolve_limits("gpt-4o", EXPLICIT, Known(OPERATOR, PROVIDER)) is EXPLICIT
+    assert resolve_limits("gpt-4o", None, Known(OPERATOR, PROVIDER)) is OPERATOR
+    assert resolve_limits("gpt-4o", None, Known(None, PROVIDER)) is PROVIDER
+    assert resolve_limits("gpt-4o", None, Known()) == Limits(128_000, 16_384, "catalogue")
+    assert resolve_limits("gpt-5") == Limits(400_000, 128_000, "catalogue", 272_000)
+
+
+@pytest.mark.req("S3-05", "S3-06", "X-44")
+def test_a_name_says_nothing_of_a_server_that_is_ones_own():
+    with pytest.raises(UnknownCapacity):
+        resolve_limits("gpt-4o", None, Known(catalogued=False))
+    assert resolve_limits("gpt-4o", None, Known(None, PROVIDER, catalogued=False)) is PROVIDER
+
+
+@pytest.mark.req("X-44")
+def test_the_answer_may_not_be_longer_than_the_window():
+    with pytest.raises(UnknownCapacity, match="may not exceed"):
+        resolve_limits("m", Limits(100, 101, "explicit"))
+    assert resolve_limits("m", Limits(100, 100, "explicit")).max_output_tokens == 100
 
 
 @pytest.mark.req("S3-06")
-@pytest.mark.parametrize("limits", [None, Limits(0, 1, "explicit"), Limits(1, 0, "operator")])
+@pytest.mark.parametrize("limits", [None, Limits(0, 1, "explicit"), Limits(1, 0, "operator"), Limits(2, 1, "operator", 0)])
 def test_unknown_capacity_is_an_error_and_never_a_guess(limits: Limits | None):
     with pytest.raises(UnknownCapacity):
         resolved(choice("a-model-of-nobody"), limits)
@@ -42,6 +59,7 @@ def test_unknown_capacity_is_an_error_and_never_a_guess(limits: Limits | None):
         (choice(extra={"top_p": 1}), EXPLICIT, {}),
         (choice(), Limits(1_001, 100, "explicit"), {}),
         (choice(), Limits(1_000, 100, "operator"), {}),
+        (choice(), Limits(1_000, 100, "explicit", 900), {}),
         (choice(), EXPLICIT, {"tool_choice": False}),
         (choice(), EXPLICIT, {"reply_overhead_tokens": 4}),
     ],

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.models import tokens
-from app.models.tokens import HEURISTIC_BAND, PIECE_CHARS_MAX, STAND_IN, Counter, estimator_for
+from app.models.families import FAMILIES
+from app.models.tokens import HEURISTIC_BAND, PIECE_CHARS_MAX, Counter, Estimate, estimate_by, estimate_for
 
 COUNTER = Counter("o200k_base")
 
@@ -74,22 +75,48 @@ def test_long_texts_are_cut_where_the_tokenizer_cuts_too(text: str, words: int):
         ("gpt-4.1-2025-04-14", ("o200k_base", 0.0)),
         ("gpt-5.6-sol", ("o200k_base", 0.0)),
         ("o3-mini", ("o200k_base", 0.0)),
-        ("gpt-4-0613", ("cl100k_base", 0.0)),
-        ("gpt-3.5-turbo", ("cl100k_base", 0.0)),
+        ("openai/gpt-4o-2024-08-06", ("o200k_base", 0.0)),
+        ("gpt-4-0613", ("cl100k_base", HEURISTIC_BAND)),
+        ("gpt-3.5-turbo", ("cl100k_base", HEURISTIC_BAND)),
         ("openai/gpt-oss-120b", ("o200k_harmony", 0.0)),
-        ("gpt-6-astra", (STAND_IN, HEURISTIC_BAND)),
-        ("gpt-45", (STAND_IN, HEURISTIC_BAND)),
-        ("o365", (STAND_IN, HEURISTIC_BAND)),
-        ("gemma-3", (STAND_IN, HEURISTIC_BAND)),
+        ("gpt-6-astra", ("heuristic:gpt-6", 0.10)),
+        ("claude-opus-4-6", ("heuristic:claude", 0.15)),
+        ("us.anthropic.claude-opus-5-5-v1:0", ("heuristic:claude-4.7", 0.25)),
+        ("gemini-9-pro", ("heuristic:gemini", 0.15)),
+        ("gpt-45", ("heuristic:other", 0.25)),
+        ("o365", ("heuristic:other", 0.25)),
+        ("gemma-3", ("heuristic:other", 0.25)),
     ],
 )
-def test_the_estimator_of_a_model_is_its_own_or_a_stand_in_that_says_so(model: str, expected: tuple[str, float]):
-    assert estimator_for(model) == expected
+@pytest.mark.req("X-38", "X-39")
+def test_the_estimator_of_a_model_is_its_own_or_its_familys(model: str, expected: tuple[str, float]):
+    found = estimate_for(model)
+    assert (found.estimator, found.error_band) == expected
 
 
-def test_an_unknown_estimator_is_refused():
+@pytest.mark.parametrize("word", ["p50k_future", "heuristic:", "heuristic:nobody", "claude", ""])
+def test_an_unknown_estimator_is_refused(word: str):
     with pytest.raises(ValueError, match="no estimator"):
-        Counter("p50k_future")
+        Counter(word)
+
+
+@pytest.mark.req("X-39")
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
+def test_a_family_counts_as_the_stand_in_does_times_its_factor_rounded_up(family):
+    text = "The quick brown fox jumps over the lazy dog. " * 7 + "中文" * 9
+    stored = COUNTER.count(text)
+    scaled = Counter(family.estimator).count(text)
+    assert scaled == estimate_by(family.estimator).scaled(stored)
+    assert family.factor * stored <= scaled < family.factor * stored + 1
+
+
+@given(st.integers(0, 10**9), st.sampled_from(tokens.ESTIMATORS))
+def test_scaling_rounds_up_keeps_nothing_at_nothing_and_follows_the_order(stored: int, estimator: str):
+    estimate = estimate_by(estimator)
+    assert estimate.scaled(0) == 0
+    assert estimate.factor * stored <= estimate.scaled(stored) < estimate.factor * stored + 1
+    assert estimate.scaled(stored) <= estimate.scaled(stored + 1)
+    assert Estimate("x", 0.0).scaled(stored) == stored
 
 
 def test_a_text_that_comes_again_is_counted_once(monkeypatch):

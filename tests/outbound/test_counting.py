@@ -22,7 +22,7 @@ MODEL = ModelChoice("fake", "m", {})
 DOCUMENT = {"messages": ["my secret prompt"]}
 
 
-def body_of(document: Any) -> bytes:
+def body_of(model, document: Any) -> bytes:
     return json.dumps({"counted": document}).encode()
 
 
@@ -132,7 +132,7 @@ async def test_what_the_guard_refuses_is_not_asked(outbound):
 
 
 async def test_a_body_that_cannot_be_made_is_no_count_either(outbound):
-    def fails(document: Any) -> bytes:
+    def fails(model, document: Any) -> bytes:
         raise ValueError("my secret prompt")
 
     broken = replace(COUNTED, counting=Counting(lambda model: "/x", fails, read))

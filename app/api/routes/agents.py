@@ -8,11 +8,10 @@ from app.api.answers import json_answer, listed
 from app.api.documented import PAGE, ok
 from app.api.problems import Problem
 from app.api.routing import Exchange, Operation
-from app.api.schemas.agents import AGENT_DOCUMENT
-from app.api.schemas.basics import LIMIT, NAME_PATTERN, integer
+from app.api.schemas.agents import AGENT_DOCUMENT, MODEL_CURSOR_CHARS_MAX
+from app.api.schemas.basics import LIMIT, NAME_PATTERN, integer, text
 from app.config.limits import AGENT_NAME_CHARS_MAX, LIST_LIMIT_DEFAULT
 from app.entries.errors import Fault, Invalid
-from app.models.catalogue import CATALOGUE, CATALOGUE_DATE
 
 _NAME = re.compile(NAME_PATTERN.removeprefix("^").removesuffix("$"))
 
@@ -60,23 +59,13 @@ async def get_revision(exchange: Exchange) -> Response:
 
 
 async def list_upstreams(exchange: Exchange) -> Response:
-    """Names, dialects and whether a key is there; nothing else of the operator's configuration is ever shown."""
-    upstreams = sorted(exchange.settings.upstreams.values(), key=lambda one: one.name)
-    return json_answer(listed([{"name": one.name, "dialect": one.dialect, "has_key": one.has_key} for one in upstreams], False, None))
+    return json_answer(listed(exchange.services.models.upstreams(), False, None))
 
 
 async def list_models(exchange: Exchange) -> Response:
-    rows = [
-        {
-            "name": row.name,
-            "context_window": row.context_window,
-            "max_output_tokens": row.max_output_tokens,
-            "encoding": row.encoding,
-            "source": "; ".join(row.sources),
-        }
-        for row in CATALOGUE.values()
-    ]
-    return json_answer({**listed(rows, False, None), "catalogue_date": CATALOGUE_DATE})
+    models = exchange.services.models
+    rows, after = models.models(exchange.query.get("after"), exchange.query.get("limit", LIST_LIMIT_DEFAULT))
+    return json_answer({**listed(rows, after is not None, after), **models.catalogue()})
 
 
 READ, TAG = "model-input:read", "agents"
@@ -129,5 +118,15 @@ OPERATIONS = (
         errors=(404,),
     ),
     Operation("GET", "/upstreams", "list_upstreams", TAG, "Configured upstreams.", list_upstreams, {200: ok("UpstreamList", "All of them.")}, READ),
-    Operation("GET", "/models", "list_models", TAG, "The dated catalogue.", list_models, {200: ok("Catalogue", "All of it.")}, READ),
+    Operation(
+        "GET",
+        "/models",
+        "list_models",
+        TAG,
+        "The dated catalogue, a source for each figure, and each upstream's own models.",
+        list_models,
+        {200: ok("Catalogue", "A page.")},
+        READ,
+        {"limit": LIMIT, "after": text(MODEL_CURSOR_CHARS_MAX)},
+    ),
 )

@@ -89,7 +89,15 @@ AGENT = answer(
         "name": AGENT_NAME,
         "revision": integer(1),
         "document": OBJECT,
-        "limits": answer({"context_window": COUNT, "max_output_tokens": COUNT, "source": text()}),
+        "limits": answer(
+            {
+                "context_window": COUNT,
+                "max_output_tokens": COUNT,
+                "source": one_of("explicit", "operator", "provider", "catalogue"),
+                "max_input_tokens": COUNT,
+            },
+            ["max_input_tokens"],
+        ),
         "digest": DIGEST,
         "created_at": TIME,
     }
@@ -100,17 +108,36 @@ REVISION_LIST = listing(ref("Agent"), nullable(COUNT))
 UPSTREAM = answer({"name": text(), "dialect": text(), "has_key": BOOL})
 UPSTREAM_LIST = listing(UPSTREAM)
 
-CATALOGUE_MODEL = answer(
+MODEL_CURSOR_CHARS_MAX = limits.AGENT_NAME_CHARS_MAX + 1 + limits.IDENTIFIER_CHARS_MAX
+
+MODEL_ROW = answer(
     {
+        "object": {"const": "model"},
+        "upstream": nullable(text()),
         "name": text(),
-        "context_window": COUNT,
-        "max_output_tokens": COUNT,
+        "vendor": nullable(text()),
+        "context_window": nullable(COUNT),
+        "max_input_tokens": nullable(COUNT),
+        "max_output_tokens": nullable(COUNT),
+        "shared_window": nullable(BOOL),
         "encoding": nullable(text()),
-        "source": text(),
-    }
+        "estimator": text(),
+        "error_band": {"type": "number", "minimum": 0},
+        "takes": nullable(arr(text())),
+        "tools": nullable(BOOL),
+        "reasoning": {"anyOf": [OBJECT, {"const": False}, {"type": "null"}]},
+        "shutdown_date": nullable({"type": "string", "format": "date"}),
+        "notes": nullable(text()),
+        "source": one_of("catalogue", "operator", "provider"),
+        "figure_sources": {"type": "object", "additionalProperties": arr(text())},
+    },
+    description="Null is unknown. A model whose window or output limit is unknown needs `limits` in the agent's document.",
 )
-CATALOGUE = {
-    **listing(CATALOGUE_MODEL),
-    "properties": {**listing(CATALOGUE_MODEL)["properties"], "catalogue_date": text()},
-    "required": [*listing(CATALOGUE_MODEL)["required"], "catalogue_date"],
+EVIDENCE = answer({"what": text(), "url": text(), "vendor": BOOL, "read": {"type": "string", "format": "date"}})
+_MODELS = listing(MODEL_ROW)
+_CATALOGUE = {
+    "catalogue_version": text(),
+    "catalogue_date": {"type": "string", "format": "date"},
+    "sources": {"type": "object", "additionalProperties": EVIDENCE},
 }
+CATALOGUE = {**_MODELS, "properties": {**_MODELS["properties"], **_CATALOGUE}, "required": [*_MODELS["required"], *_CATALOGUE]}

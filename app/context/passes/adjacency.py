@@ -1,11 +1,11 @@
 """Who may stand beside whom: results in the order of their calls, user input first and last, an answer between results and input.
 
 What is put in is request-only text of a few words; nothing touches the ledger. Each is asked for by one of the target's rules, and
-none of them depends on what comes after its place, but for the closing words, which go as soon as there is something to answer.
+none of them depends on what comes after its place, but for the closing words, which go as soon as there is an input in their place.
 """
 
 from app.context.draft import Count, Draft, Item, NeutralMessage, Reason, Rendered, Role
-from app.entries.parts import Media, Text, ToolCall
+from app.entries.parts import Media, Reasoning, Text, ToolCall
 
 NAME = "adjacency"
 
@@ -23,6 +23,8 @@ def run(draft: Draft, count: Count) -> None:
         _order(draft)
     if rules.reply_after_results or not rules.files_beside_results:
         _reply(draft, count, rules.reply_after_results)
+    if rules.user_last:
+        _go_on(draft, count)
     messages = [item.message for item in draft.placed if item.message is not None]
     if rules.user_first and (messages or draft.system) and not (messages and messages[0].role in _INPUT):
         _insert(draft, 0, "user", OPENING_TEXT, Reason.USER_FIRST, count)
@@ -78,6 +80,26 @@ def _reply(draft: Draft, count: Count, always: bool) -> None:
         before = message.role
     for number, position in enumerate(gaps):
         _insert(draft, position + number, "assistant", REPLY_TEXT, Reason.REPLY_AFTER_RESULTS, count)
+
+
+def _go_on(draft: Draft, count: Count) -> None:
+    """The closing words stay before an answer that was given to them with thinking of the target's own.
+
+    Such an answer may not become the end of the message before it: its thinking leads its message, and may be bound to what stood
+    before it, the words included (wire-format notes 4.2).
+    """
+    after_answer = False
+    gaps: list[int] = []
+    for position, item in enumerate(draft.placed):
+        message = item.message
+        if message is None:
+            continue
+        answers = message.role == "assistant"
+        if after_answer and answers and any(isinstance(part, Reasoning) and part.opaque is not None for part in message.parts):
+            gaps.append(position)
+        after_answer = answers
+    for number, position in enumerate(gaps):
+        _insert(draft, position + number, "user", CLOSING_TEXT, Reason.USER_LAST, count)
 
 
 def _insert(draft: Draft, at: int, role: Role, text: str, reason: Reason, count: Count) -> None:

@@ -10,6 +10,8 @@ from app.context.draft import Count, Draft
 from app.context.sources import Tool
 from app.entries import lossless
 from app.entries.parts import Media, Text, ToolCall
+from app.models.images import image_tokens
+from app.models.wire_rules import WireRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ def declaration(tool: Tool) -> str:
 def measure(draft: Draft, tools: tuple[Tool, ...], count: Count) -> Measured:
     """The weight of a draft with these tools declared; O(messages) beside the texts that are counted."""
     rules = draft.sources.target.rules
-    messages = calls = media = 0
+    messages = calls = 0
     for item in draft.placed:
         messages += item.tokens
         if item.message is None:
@@ -46,14 +48,21 @@ def measure(draft: Draft, tools: tuple[Tool, ...], count: Count) -> Measured:
             if isinstance(part, ToolCall):
                 calls += 1
             elif isinstance(part, Media):
-                media += 1
+                messages += _media(part, rules)
     wire_messages = len(draft.placed) + bool(draft.system)
     overhead = wire_messages * rules.message_overhead_tokens + calls * rules.call_overhead_tokens + rules.reply_overhead_tokens
     tool_tokens = tuple([count(declaration(tool)) + rules.tool_overhead_tokens for tool in tools])
     return Measured(
         sum(tokens for _, tokens in draft.system),
         sum(tool_tokens) + (rules.tools_overhead_tokens if tools else 0),
-        messages + media * rules.image_tokens,
+        messages,
         overhead,
         tool_tokens,
     )
+
+
+def _media(part: Media, rules: WireRules) -> int:
+    """An image by its size where that is known; a file like an image without one."""
+    blob = part.blob if part.kind == "image" else None
+    width, height = (None, None) if blob is None else (blob.width, blob.height)
+    return image_tokens(rules.image_counting, rules.image_tokens, width, height)

@@ -27,4 +27,5 @@ FORMAT = Format(
     auth="aws",
     accept="application/vnd.amazon.eventstream",
     counting=COUNTING,
+    prompt_order=("toolConfig", "system", "messages"),
 )

@@ -6,23 +6,14 @@ from typing import Any
 from app.entries import lossless
 from app.formats.bedrock.model_ids import counting_path
 from app.formats.protocols import Counting
-from app.formats.writing import spelled
+from app.formats.writing import as_bytes
 
 _COUNTED = ("messages", "system", "toolConfig", "additionalModelRequestFields")
 
 
-class _Count:
+def _body(model: str, document: Mapping[str, Any]) -> bytes:
     """What of a request is counted: the endpoint refuses any other key."""
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        self._document = document
-
-    def document(self) -> dict[str, Any]:
-        return {"input": {"converse": {key: self._document[key] for key in _COUNTED if key in self._document}}}
-
-
-def _body(document: Mapping[str, Any]) -> bytes:
-    return spelled(lambda _: _Count(document))[0]
+    return as_bytes({"input": {"converse": {key: document[key] for key in _COUNTED if key in document}}})
 
 
 def _read(body: bytes) -> int | None:

@@ -7,16 +7,19 @@ from app.config.limits import TOOL_CALLS_PER_ANSWER_MAX
 from app.entries import lossless
 from app.entries.deltas import Delta, ToolCallDelta, ToolCallStarted
 
+_MODELLED = frozenset({"index", "id", "type", "function"})
+
 
 @dataclass(slots=True)
 class Slot:
-    """One call in the making. `part` is -1 until its name is known; what came before waits in `waiting`."""
+    """One call in the making. `part` is -1 until its name is known; what came before waits in `waiting`. `beside`: keys that we do not model."""
 
     index: int | None
     provider_id: str
     name: str = ""
     part: int = -1
     waiting: list[str] = field(default_factory=list)
+    beside: dict[str, Any] = field(default_factory=dict)
 
 
 class TooManyCalls(ValueError):
@@ -47,6 +50,7 @@ class CallSlots:
         name = raw_name if isinstance(raw_name, str) else ""
         slot = self._slot(index, provider_id, name)
         slot.provider_id = slot.provider_id or provider_id
+        slot.beside |= {key: value for key, value in fragment.items() if key not in _MODELLED and value}
         said = _arguments(function.get("arguments"))
         if slot.part >= 0:
             return [ToolCallDelta(slot.part, said)] if said else []
@@ -77,9 +81,13 @@ class CallSlots:
             self.slots.append(found)
         return found
 
-    def nameless(self) -> list[dict[str, str]]:
+    def nameless(self) -> list[dict[str, Any]]:
         """What was said in slots that never got a name: no call, and not lost either."""
-        return [{"id": slot.provider_id, "arguments": "".join(slot.waiting)} for slot in self.slots if slot.part < 0]
+        return [{**slot.beside, "id": slot.provider_id, "arguments": "".join(slot.waiting)} for slot in self.slots if slot.part < 0]
+
+    def beside(self) -> list[tuple[int, dict[str, Any]]]:
+        """Part number and keys of each call that has some which we do not model (`extra_content`: Gemini's signatures, notes 0.3)."""
+        return [(slot.part, slot.beside) for slot in self.slots if slot.part >= 0 and slot.beside]
 
     @property
     def started(self) -> bool:

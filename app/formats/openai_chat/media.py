@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.entries.parts import Media
-from app.formats.openai_chat.rules import AUDIO_FORMATS, IMAGE_TYPES
+from app.formats.openai_chat.rules import AUDIO_FORMATS
 from app.models.wire_rules import WireRules
 
 
@@ -24,6 +24,9 @@ def media_part(media: Media, blobs: Mapping[str, bytes], rules: WireRules) -> tu
         data = b64encode(blobs[media.blob.digest]).decode()
         return {"type": "input_audio", "input_audio": {"data": data, "format": AUDIO_FORMATS[media.blob.media_type]}}, None
     url = media.url if media.blob is None else _data_url(media, blobs)
+    if rules.file_part == "document_url":
+        named = {"document_name": media.filename} if media.filename else {}
+        return {"type": "document_url", "document_url": url, **named}, None
     return {"type": "file", "file": {"file_data": url, "filename": media.filename or "file"}}, None
 
 
@@ -46,12 +49,18 @@ def _obstacle(media: Media, blobs: Mapping[str, bytes], rules: WireRules) -> str
     if media.kind == "image":
         if not rules.images:
             return "no_images"
-        if media.blob is not None and media.blob.media_type not in IMAGE_TYPES:
+        if media.blob is not None and not _taken(media.blob.media_type, rules.image_types):
             return "media_type_not_taken"
         return None if media.blob is not None or inline or rules.image_urls else "no_image_urls"
     if not rules.files:
         return "no_files"
-    return None if media.blob is not None or inline else "no_file_urls"
+    if media.blob is not None and not _taken(media.blob.media_type, rules.file_types):
+        return "media_type_not_taken"
+    return None if media.blob is not None or inline or rules.file_urls else "no_file_urls"
+
+
+def _taken(media_type: str, types: str) -> bool:
+    return types == "*" or media_type in types.split()
 
 
 def _data_url(media: Media, blobs: Mapping[str, bytes]) -> str:

@@ -8,7 +8,8 @@ from app.entries.deltas import Delta, Finished, OpaqueBlock, PartBlock, Reasonin
 from app.formats.framing.sse import EventTooLong, SseReader
 from app.formats.openai_chat.calls import CallSlots, TooManyCalls
 from app.formats.openai_chat.errors import stream_error
-from app.formats.openai_chat.rules import DIALECT, STOP_REASONS
+from app.formats.openai_chat.rules import DIALECT, GIVEN_BACK, STOP_REASONS
+from app.formats.openai_chat.thoughts import Thoughts
 from app.formats.openai_chat.usage import read_usage
 
 _MODELLED = frozenset(
@@ -38,7 +39,8 @@ class ChatStreamReader:
         self._parts_count = 0
         self._native: str | None = None
         self._refused = False
-        self._details: list[Any] = []
+        self._thoughts = Thoughts()
+        self._beside: dict[str, Any] = {}
         self._extras: dict[str, list[Any]] = {}
         self._usage: Any = None
         self._summed = False
@@ -135,10 +137,9 @@ class ChatStreamReader:
         details = delta.get("reasoning_details")
         if isinstance(details, list) and details:
             part = self._part("reasoning")
-            self._details.extend(details)
-            said = [item["text"] for item in details if isinstance(item, dict) and isinstance(item.get("text"), str) and item["text"]]
-            if said and not reasoning:
-                found.append(ReasoningDelta(part, "".join(said)))
+            thought = self._thoughts.details(details)
+            if thought and not reasoning:
+                found.append(ReasoningDelta(part, thought))
         content = delta.get("content")
         if isinstance(content, str):
             if content:
@@ -156,10 +157,10 @@ class ChatStreamReader:
             said = self._calls.take(fragment, self._parts_count)
             self._parts_count += sum(isinstance(item, ToolCallStarted) for item in said)
             found.extend(said)
-            if isinstance(fragment, dict) and fragment.get("extra_content"):
-                self._keep("tool_calls.extra_content", {"id": fragment.get("id"), "extra_content": fragment["extra_content"]})
         for key, value in delta.items():
-            if key not in _MODELLED and value:
+            if key in GIVEN_BACK and value:
+                self._beside[key] = value
+            elif key not in _MODELLED and value:
                 self._keep(key, value)
 
     def _piece(self, piece: Any, found: list[Delta]) -> None:
@@ -171,9 +172,12 @@ class ChatStreamReader:
             if text:
                 found.append(TextDelta(self._part("text"), text))
         elif piece.get("type") == "thinking" and isinstance(piece.get("thinking"), list):
-            said = "".join(item["text"] for item in piece["thinking"] if isinstance(item, dict) and isinstance(item.get("text"), str))
+            part, said = self._part("reasoning"), self._thoughts.chunk(piece)
             if said:
-                found.append(ReasoningDelta(self._part("reasoning"), said))
+                found.append(ReasoningDelta(part, said))
+        elif isinstance(piece.get("type"), str):
+            found.append(OpaqueBlock(self._parts_count, DIALECT, self._producer, lossless.dumps(piece), piece["type"][:200]))
+            self._parts_count += 1
         else:
             self._keep("content", piece)
 
@@ -208,9 +212,15 @@ class ChatStreamReader:
         self._over = True
 
     def _leave(self, found: list[Delta]) -> None:
-        """What was gathered and has no delta of its own: reasoning details, calls without a name, unknown fields."""
-        if self._details:
-            found.append(PartBlock(self._parts["reasoning"], lossless.dumps(self._details), self._producer))
+        """What was gathered and has no delta of its own: blocks that belong to a part, calls without a name, unknown fields."""
+        if (block := self._thoughts.block()) is not None:
+            found.append(PartBlock(self._parts["reasoning"], block, self._producer))
+        for part, beside in self._calls.beside():
+            found.append(PartBlock(part, lossless.dumps(beside), self._producer))
+        if self._beside and "text" in self._parts:
+            found.append(PartBlock(self._parts["text"], lossless.dumps(self._beside), self._producer))
+        else:
+            self._extras |= {key: [value] for key, value in self._beside.items()}
         if nameless := self._calls.nameless():
             self._extras["tool_calls"] = list(nameless)
         if self._extras:

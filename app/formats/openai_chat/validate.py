@@ -10,6 +10,7 @@ from typing import Any
 
 from app.formats.openai_chat.rules import CALLS_PER_MESSAGE_MAX, CONTENT_CHARS_MAX, RULES
 from app.formats.openai_chat.validate_options import check_options
+from app.formats.openai_chat.validate_order import check_order
 from app.formats.openai_chat.validate_parts import check_assistant_part, check_text_part, check_user_part
 from app.formats.protocols import Violation
 from app.models.wire_rules import WireRules
@@ -18,7 +19,7 @@ _PLAIN_ROLES = ("user", "assistant", "system", "developer")
 _ROLES = ("developer", "system", "user", "assistant", "tool", "function")
 
 Found = list[Violation]
-PartCheck = Callable[[Mapping[str, Any], str, Found], None]
+PartCheck = Callable[[Mapping[str, Any], str, Found, WireRules], None]
 
 
 def validate(body: Mapping[str, Any], rules: WireRules = RULES) -> list[Violation]:
@@ -40,6 +41,7 @@ def validate(body: Mapping[str, Any], rules: WireRules = RULES) -> list[Violatio
             else:
                 found.append(Violation(f"/messages/{index}", "not-an-object", "A message is an object."))
         _pairing(messages, found)
+        check_order(body, found, rules)
     check_options(body, found, rules)
     return found
 
@@ -65,7 +67,7 @@ def _message(message: Mapping[str, Any], at: str, found: Found, rules: WireRules
     if content is None:
         found.append(Violation(f"{at}/content", "content-missing", f"A {role} message needs content; an empty string will do."))
     elif not _short_text(content):
-        _content(content, f"{at}/content", found, check_user_part if role == "user" else check_text_part)
+        _content(content, f"{at}/content", found, rules, check_user_part if role == "user" else check_text_part)
 
 
 def _short_text(content: Any) -> bool:
@@ -73,7 +75,7 @@ def _short_text(content: Any) -> bool:
     return isinstance(content, str) and len(content) <= CONTENT_CHARS_MAX
 
 
-def _content(content: Any, at: str, found: Found, check: PartCheck) -> None:
+def _content(content: Any, at: str, found: Found, rules: WireRules, check: PartCheck) -> None:
     if isinstance(content, str):
         if len(content) > CONTENT_CHARS_MAX:
             found.append(Violation(at, "content-too-long", f"Content takes at most {CONTENT_CHARS_MAX} characters."))
@@ -84,7 +86,7 @@ def _content(content: Any, at: str, found: Found, check: PartCheck) -> None:
     else:
         for index, part in enumerate(content):
             if isinstance(part, dict):
-                check(part, f"{at}/{index}", found)
+                check(part, f"{at}/{index}", found, rules)
             else:
                 found.append(Violation(f"{at}/{index}", "not-an-object", "A part is an object."))
 
@@ -93,7 +95,7 @@ def _assistant(message: Mapping[str, Any], at: str, found: Found, rules: WireRul
     content, calls = message.get("content"), message.get("tool_calls")
     if content is not None:
         if not _short_text(content):
-            _content(content, f"{at}/content", found, check_assistant_part)
+            _content(content, f"{at}/content", found, rules, check_assistant_part)
     elif not any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")):
         found.append(Violation(f"{at}/content", "content-missing", "An assistant message needs content or tool calls."))
     if calls is None:

@@ -24,9 +24,10 @@ def check_options(body: Mapping[str, Any], found: list[Violation], target: WireR
     if not isinstance(body.get("model"), str) or not body["model"]:
         found.append(Violation("/model", "model-missing", "`model` is a non-empty string."))
     names = _tools(body, found, target)
-    _choice(body, names, found)
+    _choice(body, names, found, target)
     _numbers(body, found)
     _stream(body, found)
+    _keys(body, found, target)
     _reasoning(body, found)
     stop = body.get("stop")
     if isinstance(stop, list) and len(stop) > rules.STOPS_MAX:
@@ -72,16 +73,31 @@ def _tools(body: Mapping[str, Any], found: list[Violation], target: WireRules) -
     return names
 
 
-def _choice(body: Mapping[str, Any], names: set[str], found: list[Violation]) -> None:
+def _keys(body: Mapping[str, Any], found: list[Violation], target: WireRules) -> None:
+    """Keys that other servers take and this one does not."""
+    if target.max_tokens_key == "max_tokens" and body.get("max_completion_tokens") is not None:
+        found.append(Violation("/max_completion_tokens", "key-not-taken", "The cap is called `max_tokens` here."))
+    if not target.temperature and body.get("temperature") is not None:
+        found.append(Violation("/temperature", "key-not-taken", "This model takes no sampling parameters."))
+
+
+def _choice(body: Mapping[str, Any], names: set[str], found: list[Violation], target: WireRules) -> None:
     choice = body.get("tool_choice")
     if choice is None:
         return
     if not body.get("tools"):
         found.append(Violation("/tool_choice", "choice-without-tools", "`tool_choice` needs `tools`."))
         return
-    if choice in ("auto", "none", "required"):
+    if not target.tool_choice:
+        found.append(Violation("/tool_choice", "choice-not-taken", "This server obeys no choice."))
         return
-    if not isinstance(choice, dict):
+    if not target.forced_choice and _forces(choice) and not _thinking_is_off(body):
+        found.append(Violation("/tool_choice", "choice-not-taken", "While it thinks this model can be forced to no call."))
+    if choice in ("auto", "none", "required", target.required_choice):
+        return
+    if isinstance(choice, dict) and not _taken(choice, target):
+        found.append(Violation("/tool_choice", "choice-not-taken", "This server does not take a choice of this kind."))
+    elif not isinstance(choice, dict):
         found.append(Violation("/tool_choice", "choice-invalid", "`tool_choice` is auto, none, required or an object."))
     elif choice.get("type") == "allowed_tools":
         inner = choice.get("allowed_tools")
@@ -93,6 +109,22 @@ def _choice(body: Mapping[str, Any], names: set[str], found: list[Violation]) ->
             _named(one, f"/tool_choice/allowed_tools/tools/{index}", names, found)
     else:
         _named(choice, "/tool_choice", names, found)
+
+
+def _forces(choice: Any) -> bool:
+    if isinstance(choice, dict):
+        inner = choice.get("allowed_tools")
+        return choice.get("type") != "allowed_tools" or (isinstance(inner, dict) and inner.get("mode") == "required")
+    return choice not in ("auto", "none")
+
+
+def _thinking_is_off(body: Mapping[str, Any]) -> bool:
+    thinking = body.get("thinking")
+    return isinstance(thinking, dict) and thinking.get("type") == "disabled"
+
+
+def _taken(choice: Mapping[str, Any], target: WireRules) -> bool:
+    return target.allowed_tools if choice.get("type") == "allowed_tools" else target.named_choice
 
 
 def _named(choice: Any, at: str, names: set[str], found: list[Violation]) -> None:

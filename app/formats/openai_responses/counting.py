@@ -5,7 +5,7 @@ from typing import Any
 
 from app.entries import lossless
 from app.formats.protocols import Counting
-from app.formats.writing import spelled
+from app.formats.writing import as_bytes
 
 _COUNTED = (
     "model",
@@ -23,26 +23,14 @@ _COUNTED = (
 """The keys of a call's body that the endpoint takes; any other one it refuses."""
 
 
-class _Counted:
-    """A body of the endpoint, made of a call's."""
-
-    __slots__ = ("_document",)
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        self._document = document
-
-    def document(self) -> dict[str, Any]:
-        return {key: self._document[key] for key in _COUNTED if key in self._document}
-
-
 def count_path(model: str) -> str:
     """Where a count is asked for, below the base URL."""
     return "/responses/input_tokens"
 
 
-def count_body(document: Mapping[str, Any]) -> bytes:
-    """The request of a count. `document`: the tree of the call's body."""
-    return spelled(lambda scrub: _Counted(document))[0]
+def count_body(model: str, document: Mapping[str, Any]) -> bytes:
+    """The request of a count. `document`: the tree of the call's body, which names the model too."""
+    return as_bytes({key: document[key] for key in _COUNTED if key in document})
 
 
 def read_count(body: bytes) -> int | None:

@@ -12,6 +12,7 @@ from app.config.limits import BLOB_BYTES_MAX, MEDIA_FETCHES_MAX
 from app.entries.errors import Fault, Invalid
 from app.entries.messages import Message
 from app.entries.parts import Blob, Media, Part, Text
+from app.entries.pictures import blob_of
 from app.models.wire_rules import WireRules
 from app.services.media import known_media, named_media, with_media
 from app.services.write import Draft, blob_digest
@@ -137,7 +138,7 @@ def _with_bytes(said: Said, found: Mapping[str, tuple[str, bytes]]) -> Said:
         if content is not None and isinstance(part, Media):
             digest = blob_digest(content[1])
             media[digest] = content
-            part = replace(part, blob=Blob(digest, content[0], len(content[1])))
+            part = replace(part, blob=blob_of(digest, *content))
         parts.append(part)
     return replace(said, parts=tuple(parts), media=media)
 
@@ -156,4 +157,4 @@ def _media(item: Mapping[str, Any], media: dict[str, tuple[str, bytes]], pointer
         raise Invalid([Fault(f"{pointer}/data", "too-large", f"A blob may hold {BLOB_BYTES_MAX} bytes.")])
     digest = blob_digest(content)
     media[digest] = (item["media_type"], content)
-    return Media(kind, Blob(digest, item["media_type"], len(content)), filename=filename)
+    return Media(kind, blob_of(digest, item["media_type"], content), filename=filename)

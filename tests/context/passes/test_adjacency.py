@@ -4,9 +4,10 @@ import pytest
 
 from app.context.compile import Compiled, compile_context
 from app.context.draft import Rendered
+from app.context.passes.binding import bound_prefix
 from app.context.report import source_map
 from app.entries.messages import Message
-from app.entries.parts import Blob, Media, Part, Text
+from app.entries.parts import Blob, Media, Part, Reasoning, Text, ToolCall
 from tests.strategies import SYSTEM, Ledger, agent, call, target, tokens
 
 FILE = Media("file", Blob("sha256:" + "a" * 64, "application/pdf", 9))
@@ -68,6 +69,25 @@ def test_instructions_alone_are_opened_and_nothing_stays_nothing():
     alone = compile_context(Ledger().sources(agent(context=[SYSTEM, {"renderer": "history"}]), strict), tokens)
     assert told(alone) == ["user (The conversation begins here.)"]
     assert told(compile_context(Ledger().sources(target=strict), tokens)) == []
+
+
+@pytest.mark.req("X-20", "X-23")
+def test_the_closing_words_stay_before_an_answer_that_was_given_to_them_with_thinking():
+    strict = target(user_last=True, provider_blocks=True, prefix_bound=True)
+    ledger = Ledger()
+    ledger.user("q")
+    ledger.answer("One.")
+    asked = compile_context(ledger.sources(target=strict), tokens).request
+    assert asked.messages[-1].parts == (Text("Continue."),)
+    by = str(strict.producer._replace(prefix=bound_prefix(asked)))
+    ledger.answer(Reasoning("Hm.", '{"signature":"s"}', by), call("c"))
+    ledger.result("c")
+    found = compile_context(ledger.sources(target=strict), tokens)
+    assert told(found) == ["user q", "assistant One.", "user Continue.", "assistant", "tool ok c"]
+    assert [type(part) for part in found.request.messages[3].parts] == [Reasoning, ToolCall]
+    assert found.losses == ()
+    foreign = compile_context(ledger.sources(target=target(user_last=True)), tokens)
+    assert told(foreign) == ["user q", "assistant One.", "assistant", "tool ok c"]
 
 
 def test_an_answer_stands_between_results_and_input_where_a_server_asks_for_it():

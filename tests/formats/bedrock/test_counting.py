@@ -13,7 +13,7 @@ def test_the_conversation_is_counted_with_its_tools_and_nothing_else():
     chosen = target(OPUS, max_output_tokens=99, reasoning={"effort": "low"}, extra={"requestMetadata": {"a": "b"}})
     written = write_request(request(message("user", "q\udc00"), system=("s",), tools=(LOOKUP,), tool_choice="auto", target=chosen), {})
     assert FORMAT.counting is not None
-    body = FORMAT.counting.body(written.document)
+    body = FORMAT.counting.body("m", written.document)
     counted = orjson.loads(body)["input"]["converse"]
     sent = orjson.loads(written.body)
     assert set(sent) == {"messages", "system", "inferenceConfig", "toolConfig", "additionalModelRequestFields", "requestMetadata"}

@@ -211,7 +211,7 @@ def test_how_tools_may_be_chosen(choice: str | None, allowed: tuple[str, ...] | 
 
 def test_parameters_and_extra_keys_which_come_last_but_cannot_replace_the_conversation():
     extra = {"temperature": 1, "seed": 7, "messages": [], "stream": False, "stop": ["x"]}
-    chosen = target("o3", max_output_tokens=99, temperature=0.2, reasoning={"effort": "low"}, extra=extra, script=[], colour="red")
+    chosen = target("house-model", max_output_tokens=99, temperature=0.2, reasoning={"effort": "low"}, extra=extra, script=[], colour="red")
     body, found = written(message("user", "a"), target=chosen)
     assert (body["max_completion_tokens"], body["temperature"], body["reasoning_effort"], body["seed"], body["stop"]) == (99, 1, "low", 7, ["x"])
     assert body["stream"] is True

@@ -115,6 +115,17 @@ def test_reasoning_without_encrypted_content_is_left_out_and_its_item_goes_witho
     assert [loss[:2] for loss in losses] == [("reasoning", "no_encrypted_content")] * 2
 
 
+def test_an_item_goes_without_id_also_where_its_reasoning_has_none():
+    found, _ = sent(message("user", "a"), answer(reasoning(None, None), said("x"), reasoning(None, "E"), call()), result())
+    assert [(item.get("type"), "id" in item) for item in found[1:4]] == [("message", False), ("reasoning", False), ("function_call", True)]
+
+
+def test_a_message_that_was_parted_is_two():
+    one, two = answer(said("one", "two", id="msg_1")).parts
+    found, _ = sent(message("user", "a"), message("assistant", one, ToolCall("c", "f", "{}"), two), result("c"))
+    assert [(item.get("type"), item.get("id")) for item in found[1:4]] == [("message", "msg_1"), ("function_call", None), ("message", None)]
+
+
 def test_an_item_whose_reasoning_is_no_longer_there_goes_without_id():
     """Of a stopped answer, or one that another pass made shorter, the text alone may be left."""
     _, text, asked = answer(reasoning(), said("x"), call()).parts

@@ -20,7 +20,7 @@ def test_the_request_of_a_count_is_the_calls_without_what_makes_it_one():
     chosen = target("gpt-5", max_output_tokens=99, reasoning={"effort": "low"}, extra={"text": {"verbosity": "low"}, "metadata": {"k": "v"}})
     asked = (message("user", Text("a\u2028")), answer(reasoning(), call()), message("tool", "r", tool_call_id="call_1"))
     written = write_request(request(*asked, system=("s",), tools=(LOOKUP,), tool_choice="auto", target=chosen), {})
-    found = COUNTING.body(written.document)
+    found = COUNTING.body("m", written.document)
     body = orjson.loads(written.body)
     counted = ("model", "instructions", "tools", "input", "tool_choice", "reasoning", "text")
     assert orjson.loads(found) == {key: body[key] for key in counted}
@@ -31,7 +31,7 @@ def test_the_request_of_a_count_is_the_calls_without_what_makes_it_one():
 
 def test_odd_numbers_are_counted_as_they_are_sent():
     assert COUNTING is not None
-    found = COUNTING.body({"model": "m", "tools": ({"parameters": {"default": 2**70}},), "store": False})
+    found = COUNTING.body("m", {"model": "m", "tools": ({"parameters": {"default": 2**70}},), "store": False})
     assert found == b'{"model":"m","tools":[{"parameters":{"default":1180591620717411303424}}]}'
 
 
