@@ -5,6 +5,7 @@ none of them depends on what comes after its place, but for the closing words, w
 """
 
 from app.context.draft import Count, Draft, Item, NeutralMessage, Reason, Rendered, Role
+from app.entries.messages import Answer
 from app.entries.parts import Media, Reasoning, Text, ToolCall
 
 NAME = "adjacency"
@@ -29,8 +30,15 @@ def run(draft: Draft, count: Count) -> None:
     opened = messages[0].role in _INPUT if messages else not draft.system
     if not opened and (rules.user_first or (rules.input_needed and not messages)):
         _insert(draft, 0, "user", OPENING_TEXT, Reason.USER_FIRST, count)
-    if rules.user_last and messages and messages[-1].role == "assistant":
+    if rules.user_last and messages and messages[-1].role == "assistant" and not _paused(draft.placed):
         _insert(draft, len(draft.placed), "user", CLOSING_TEXT, Reason.USER_LAST, count)
+
+
+def _paused(placed: list[Item]) -> bool:
+    """Whether the list ends with an answer that its provider paused: that one goes back as it is, to be gone on with (0.5)."""
+    last = next(item for item in reversed(placed) if item.message is not None)
+    body = None if last.source is None else last.source.body
+    return isinstance(body, Answer) and body.stop_reason == "paused"
 
 
 def _order(draft: Draft) -> None:

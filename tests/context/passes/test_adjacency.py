@@ -6,7 +6,7 @@ from app.context.compile import Compiled, compile_context
 from app.context.draft import Rendered
 from app.context.passes.binding import bound_prefix
 from app.context.report import source_map
-from app.entries.messages import Message
+from app.entries.messages import Answer, Message
 from app.entries.parts import Blob, Media, Part, Reasoning, Text, ToolCall
 from tests.strategies import SYSTEM, Ledger, agent, call, target, tokens
 
@@ -64,6 +64,13 @@ def test_a_list_that_has_to_begin_and_end_with_input_does():
     assert told(compile_context(ledger.sources(target=strict), tokens))[-1] == "user thanks"
 
 
+def test_an_answer_that_its_provider_paused_goes_back_as_it_is():
+    ledger = Ledger()
+    ledger.user("q")
+    ledger.add("assistant_message", Answer((Text("So far"),), stop_reason="paused"))
+    assert told(compile_context(ledger.sources(target=target(user_last=True)), tokens)) == ["user q", "assistant So far"]
+
+
 def test_instructions_alone_are_opened_and_nothing_stays_nothing():
     strict = target(user_first=True, user_last=True)
     alone = compile_context(Ledger().sources(agent(context=[SYSTEM, {"renderer": "history"}]), strict), tokens)
@@ -91,7 +98,7 @@ def test_the_closing_words_stay_before_an_answer_that_was_given_to_them_with_thi
     assert told(found) == ["user q", "assistant One.", "user Continue.", "assistant", "tool ok c"]
     assert [type(part) for part in found.request.messages[3].parts] == [Reasoning, ToolCall]
     assert found.losses == ()
-    foreign = compile_context(ledger.sources(target=target(user_last=True)), tokens)
+    foreign = compile_context(ledger.sources(target=target(user_last=True, provider_blocks=False)), tokens)
     assert told(foreign) == ["user q", "assistant One.", "assistant", "tool ok c"]
 
 
