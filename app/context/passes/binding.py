@@ -56,17 +56,19 @@ def run(draft: Draft, tools: Sequence[Tool]) -> None:
         if _thinks(message):
             now = "" if _altered(item) else str(prefix)
             kept: list[Part] = []
+            places: list[int] = []
             for position, part in enumerate(message.parts):
                 if isinstance(part, Reasoning) and _bound_elsewhere(part, now):
                     draft.lose(item, "reasoning", "prefix_changed", position)
                 else:
                     kept.append(part)
+                    places.append(position)
             if not kept:
                 draft.drop(item, Reason.PREFIX_CHANGED, NAME)
                 continue
             if len(kept) < len(message.parts):
                 message = message._replace(parts=tuple(kept))
-                draft.replace(item, (Reason.PREFIX_CHANGED,), NAME, message)
+                draft.replace(item, (Reason.PREFIX_CHANGED,), NAME, message, places=tuple(places))
         prefix.add(message)
 
 

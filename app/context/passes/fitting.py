@@ -29,7 +29,10 @@ WRAPPED_KEY = "rawInvalidInput"
 _MARK = re.compile(r'\\.|["\0-\x1f]', re.DOTALL)
 """An escaped character, the mark of a string's begin and end, a control character."""
 
-Moved = list[tuple[Item, list[Part]]]
+Placed = tuple[Part, int | None]
+"""A part, and the position of the part that it is of; None for words of our own."""
+
+Moved = list[tuple[Item, list[Placed]]]
 """Media on their way behind the results of an answer."""
 
 
@@ -68,8 +71,8 @@ class _Fitter:
         self._count = count
         self._rules: WireRules = draft.sources.target.rules
         self._types = {"image": frozenset(self._rules.image_types.split()), "file": frozenset(self._rules.file_types.split())}
-        self._parts: list[Part] = []
-        self._moved: list[Part] = []
+        self._parts: list[Placed] = []
+        self._moved: list[Placed] = []
         self._reasons: dict[Reason, None] = {}
         self._tokens = 0
 
@@ -86,7 +89,7 @@ class _Fitter:
                 return True
         return False
 
-    def fit(self, item: Item, message: NeutralMessage) -> list[Part]:
+    def fit(self, item: Item, message: NeutralMessage) -> list[Placed]:
         """Changes the message, and returns the media that go behind the results of its answer."""
         self._parts, self._moved, self._reasons, self._tokens = [], [], {}, item.tokens
         for position, part in enumerate(message.parts):
@@ -98,25 +101,26 @@ class _Fitter:
             elif isinstance(part, ToolCall) and (fitted := _arguments(part.arguments, self._rules.arguments)) is not None:
                 self._call(item, position, part, *fitted)
             else:
-                self._parts.append(part)
+                self._parts.append((part, position))
         if not self._parts and message.role == "tool" and not self._rules.blank_texts:
-            self._add_text(NO_OUTPUT, Reason.BLANK_TEXT)
+            self._add_text(NO_OUTPUT, Reason.BLANK_TEXT, None)
         if not self._parts and message.role != "tool":
             self._draft.drop(item, Reason.BLANK_MESSAGE, NAME)
         elif self._reasons:
-            self._draft.replace(item, tuple(self._reasons), NAME, message._replace(parts=tuple(self._parts)), max(0, self._tokens))
+            parts, places = tuple(part for part, _ in self._parts), tuple(place for _, place in self._parts)
+            self._draft.replace(item, tuple(self._reasons), NAME, message._replace(parts=parts), max(0, self._tokens), places)
         return self._moved
 
     def _media(self, item: Item, message: NeutralMessage, position: int, media: Media) -> None:
         why = "not_in_answers" if message.role == "assistant" else self._obstacle(media)
         if why is not None:
             self._draft.lose(item, media.kind, why, position)
-            self._add_text(stand_in(media), Reason.MEDIA_NOT_TAKEN)
+            self._add_text(stand_in(media), Reason.MEDIA_NOT_TAKEN, position)
         elif message.role == "tool" and not self._in_result(message, media):
-            self._moved.append(media)
-            self._add_text(f"[{media.kind} below]", Reason.MEDIA_MOVED)
+            self._moved.append((media, item.place(position)))
+            self._add_text(f"[{media.kind} below]", Reason.MEDIA_MOVED, position)
         else:
-            self._parts.append(media)
+            self._parts.append((media, position))
 
     def _in_result(self, message: NeutralMessage, media: Media) -> bool:
         rules = self._rules
@@ -140,12 +144,12 @@ class _Fitter:
         self._draft.lose(item, "arguments", why, position)
         self._reasons[Reason.ARGUMENTS_FITTED] = None
         self._tokens += self._count(arguments) - self._count(call.arguments)
-        self._parts.append(replace(call, arguments=arguments))
+        self._parts.append((replace(call, arguments=arguments), position))
 
-    def _add_text(self, text: str, reason: Reason) -> None:
+    def _add_text(self, text: str, reason: Reason, position: int | None) -> None:
         self._reasons[reason] = None
         self._tokens += self._count(text)
-        self._parts.append(Text(text))
+        self._parts.append((Text(text), position))
 
 
 def _arguments(arguments: str, spelled_as: str) -> tuple[str, str] | None:
@@ -196,9 +200,10 @@ def stand_in(media: Media) -> str:
     return f"[{media.kind} not shown{': ' if facts else ''}{', '.join(facts)}]"
 
 
-def _place_behind(draft: Draft, position: int, item: Item, media: list[Part], count: Count) -> None:
+def _place_behind(draft: Draft, position: int, item: Item, media: list[Placed], count: Count) -> None:
     source = item.source
     name = "" if item.message is None else item.message.name or ""
     text = f"[From the result of {name}:]" if name else "[From the result:]"
     origin = Rendered(NAME, None if source is None else source.entry.seq)
-    draft.insert(position, NeutralMessage("user", (Text(text), *media), origin), Reason.MEDIA_MOVED, NAME, count(text))
+    message = NeutralMessage("user", (Text(text), *[part for part, _ in media]), origin)
+    draft.insert(position, message, Reason.MEDIA_MOVED, NAME, count(text), (None, *[place for _, place in media]))

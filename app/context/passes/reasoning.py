@@ -37,6 +37,7 @@ def run(draft: Draft, count: Count) -> None:
 def _fit(draft: Draft, item: Item, message: NeutralMessage, count: Count) -> None:
     target = draft.sources.target
     kept: list[Part] = []
+    places: list[int] = []
     reasons: dict[Reason, None] = {}
     dropped: list[str] = []
     own = item.source is not None and isinstance(item.source.body, Answer) and item.source.body.model == target.model.name
@@ -44,12 +45,14 @@ def _fit(draft: Draft, item: Item, message: NeutralMessage, count: Count) -> Non
         found, loss, reason = _fitted(part, target, own)
         if reason is None:
             kept.append(part)
+            places.append(position)
             continue
         reasons[reason] = None
         if loss is not None:
             draft.lose(item, loss[0], loss[1], position)
         if found is not None:
             kept.append(found)
+            places.append(position)
         elif isinstance(part, Reasoning):
             dropped.append(part.text)
     if not reasons:
@@ -58,7 +61,7 @@ def _fit(draft: Draft, item: Item, message: NeutralMessage, count: Count) -> Non
         draft.drop(item, next(iter(reasons)), NAME)
         return
     tokens = max(0, item.tokens - sum(count(text) for text in dropped))
-    draft.replace(item, tuple(reasons), NAME, message._replace(parts=tuple(kept)), tokens)
+    draft.replace(item, tuple(reasons), NAME, message._replace(parts=tuple(kept)), tokens, tuple(places))
 
 
 Fitted = tuple[Part | None, tuple[str, str] | None, Reason | None]
