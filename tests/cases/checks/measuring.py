@@ -75,7 +75,7 @@ async def one_size_is_used(done: Done) -> None:
     case's bounds, which are those of the other choice, do not apply; manifest and budget name the method."""
     (found,) = done.inputs
     budget = found["budget"]
-    assert (budget["method"], found["manifest"]["estimator"], budget["error_band"] > 0) == ("heuristic", "o200k_base", True)
+    assert (budget["method"], found["manifest"]["estimator"], budget["error_band"] > 0) == ("heuristic", "heuristic:claude", True)
     assert budget["total"] == budget["system"] + budget["tools"] + budget["messages"] + budget["overhead"]
     assert (done.turn["usage"]["input"], done.turn["usage"]["output"], done.turn["usage"]["source"]) == (1000, 10, "reported")
     unreported = await done.place.session("claude-sonnet-4-5", "anthropic")
