@@ -25,7 +25,7 @@ def has_blocks(row: Mapping[str, Any]) -> bool:
 def answer(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row as a line of an export, all but its place. `provider_state` is nobody's but its client's, and stands in the attributes."""
     said = [*row.get("reasoning", ()), *row.get("blocks", ())]
-    origin = row.get("origin") or next((block for block in said if "model" in block), {})
+    origin: Mapping[str, Any] = row.get("origin") or next((block for block in said if "model" in block), {})
     body = {
         "parts": list(_parts(row, origin)),
         "status": STATUS.get(row.get("status", ""), "completed"),

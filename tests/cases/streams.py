@@ -50,7 +50,7 @@ def saying_in(dialect: str, text: str) -> Any:
 def reporting(*usages: Mapping[str, Any]) -> Any:
     """An attempt that says one word in Messages, with figures at its start and, where there are more, at its end."""
     message = {"id": "m", "type": "message", "role": "assistant", "content": [], "usage": usages[0]}
-    events = [
+    events: list[dict[str, Any]] = [
         {"type": "message_start", "message": message},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "b"}},
         {"type": "content_block_stop", "index": 0},

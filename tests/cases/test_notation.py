@@ -115,7 +115,14 @@ def test_what_a_provider_put_into_an_answer_names_its_producer() -> None:
 
 
 def test_a_message_item_names_the_reasoning_that_led_to_it() -> None:
-    item = {"type": "reasoning_item", "id": "rs", "encrypted_content": None, "summary": [], "provider": "openai-responses", "model": "gpt-5"}
+    item: dict[str, Any] = {
+        "type": "reasoning_item",
+        "id": "rs",
+        "encrypted_content": None,
+        "summary": [],
+        "provider": "openai-responses",
+        "model": "gpt-5",
+    }
     reasoning, text = json.loads(answer({"kind": "assistant", "text": "x", "item_id": "msg", "reasoning": [item]})["body"])["parts"]
     assert json.loads(reasoning["opaque"]) == {"id": "rs", "type": "reasoning", "summary": [], "encrypted_content": None}
     beside = json.loads(text["opaque"])

@@ -74,7 +74,7 @@ async def an_answer_at_the_end(done: Done) -> None:
     assert found["source_map"]["sources"][-1] == {"type": "rendered", "renderer": "adjacency"}
     assert rows(found, "user_last") == [{"kind": "rendered", "renderer": "adjacency"}]
     assert len(await done.raw()) == 2
-    calling = [{"kind": "user", "text": "a"}, {"kind": "assistant", "calls": [{"id": "c", "name": "f", "arguments": "{}"}]}]
+    calling: list[dict[str, Any]] = [{"kind": "user", "text": "a"}, {"kind": "assistant", "calls": [{"id": "c", "name": "f", "arguments": "{}"}]}]
     session = await done.place.session(done.case.input["target"]["model"], "anthropic")
     await seeded(done.world, session, calling)
     repaired = await done.world.input(session)

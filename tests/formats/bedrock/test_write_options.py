@@ -117,8 +117,8 @@ def test_no_budget_in_a_round_or_an_answer_that_was_begun_without_thinking():
         assert ("reasoning_effort", "not_in_this_round") in lost(found)
     thought = Reasoning("t", json.dumps(THOUGHT), str(think.producer))
     begun = (HISTORY[0], message("assistant", thought, *HISTORY[1].parts), HISTORY[2])
-    for messages in (begun, (*HISTORY, message("assistant", "One"), message("user", "And?"))):
-        body, found = written(*messages, target=think)
+    for later in (begun, (*HISTORY, message("assistant", "One"), message("user", "And?"))):
+        body, found = written(*later, target=think)
         assert body["additionalModelRequestFields"]["thinking"]["type"] == "enabled"
         assert ("reasoning_effort", "not_in_this_round") not in lost(found)
 
