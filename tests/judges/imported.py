@@ -1,9 +1,11 @@
 """From a file to the sources of a compile without a database: what an import stores is what its importer gives."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.context.agents import TOOL_NAME
 from app.context.sources import AgentRevision, Sources
 from app.entries.kinds import MESSAGE_KINDS
 from app.entries.messages import decode
@@ -11,6 +13,7 @@ from app.entries.parts import ToolCall
 from app.formats.protocols import ImportedSession, UnreadableImport
 from app.formats.registry import IMPORTERS
 from app.models.resolve import Target
+from tests.judges.recorded import exchanges
 from tests.strategies import SYSTEM, Ledger, agent
 
 LAST_WORDS = "And what is left to do?"
@@ -35,16 +38,10 @@ class Transcript:
         return agent(context=[SYSTEM, {"renderer": "history"}], tools=declared)
 
 
-def pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(PIECE_BYTES):
-            yield piece
-
-
-def sessions(format: str, path: Path) -> list[ImportedSession]:
-    """The sessions that an importer makes of a file that have something to say; none where it is of another format."""
+def sessions(format: str, content: Iterable[bytes]) -> list[ImportedSession]:
+    """The sessions that an importer makes of a file that have something to say; none where the file is of another format."""
     try:
-        return [session for session in IMPORTERS[format](pieces(path)) if any(entry.kind in MESSAGE_KINDS for entry in session.entries)]
+        return [session for session in IMPORTERS[format](content) if any(entry.kind in MESSAGE_KINDS for entry in session.entries)]
     except UnreadableImport:
         return []
 
@@ -58,22 +55,28 @@ def transcript(name: str, session: ImportedSession) -> Transcript:
             continue
         body = decode(entry.kind, entry.body) if isinstance(entry.body, str) else entry.body
         ledger.add(entry.kind, body, include_in_context=entry.include_in_context, hidden=entry.hidden, attributes=entry.attributes)
-        called |= {part.name: None for part in body.parts if isinstance(part, ToolCall) and _nameable(part.name)}
+        called |= {part.name: None for part in body.parts if isinstance(part, ToolCall) and TOOL_NAME.fullmatch(part.name)}
     ledger.user(LAST_WORDS)
     return Transcript(name, ledger, {digest: content for digest, (_, content) in session.blobs.items()}, tuple(called))
 
 
-def _nameable(name: str) -> bool:
-    """Whether an agent may declare a tool of that name."""
-    return name.isascii() and 1 <= len(name) <= 64 and all(each.isalnum() or each in "_-" for each in name)
+def transcripts(format: str, root: Path) -> Iterator[Transcript]:
+    """Every session that the importer reads out of any file below a folder, in the order of names."""
+    for path in sorted(root.rglob("*")):
+        if path.is_file():
+            for number, session in enumerate(sessions(format, pieces(path))):
+                yield transcript(f"{path.relative_to(root)} {number}", session)
 
 
-def transcripts(root: Path) -> list[Transcript]:
-    """Every session that any importer reads out of any file below a folder, in the order of names."""
-    return [
-        transcript(f"{format} {path.relative_to(root)} {number}", session)
-        for path in sorted(root.rglob("*"))
-        if path.is_file()
-        for format in IMPORTERS
-        for number, session in enumerate(sessions(format, path))
-    ]
+def recorded_requests(format: str, shared: Path) -> Iterator[Transcript]:
+    """Requests that were sent to the endpoint whose bodies the importer reads."""
+    for each in exchanges(shared):
+        if each.dialect == format:
+            for session in sessions(format, [json.dumps(each.request).encode()]):
+                yield transcript(f"{each.name} {each.number}", session)
+
+
+def pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            yield piece
