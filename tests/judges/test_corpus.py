@@ -1,6 +1,7 @@
 """Whatever an importer reads, ended with a user message, compiles for every dialect to a body that nobody objects to."""
 
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -32,15 +33,15 @@ READ_IN_THE_CORPUS = {
 def judged(given: Iterable[Transcript]) -> int:
     """How many there were; each is judged for every model of every dialect, with tools declared and without."""
     count = 0
-    for count, one in enumerate(given, 1):
-        for dialect in FORMATS:
-            for model in MODELS[dialect]:
-                for tools in (True, False):
-                    target = target_of(dialect, model)
-                    compiled = compile_context(one.sources(target, one.revision(tools=tools)), tokens)
-                    body = FORMATS[dialect].write_request(compiled.request, one.blobs).body
-                    assert objections(dialect, body, target) == [], (one.name, dialect, model, tools)
-                    assert LAST_WORDS.encode() in body, (one.name, dialect, model)
+    for one in given:
+        count += 1
+        for dialect, models in MODELS.items():
+            for model, tools in product(models, (True, False)):
+                target = target_of(dialect, model)
+                compiled = compile_context(one.sources(target, one.revision(tools=tools)), tokens)
+                body = FORMATS[dialect].write_request(compiled.request, one.blobs).body
+                assert objections(dialect, body, target) == [], (one.name, dialect, model, tools)
+                assert LAST_WORDS.encode() in body, (one.name, dialect, model)
     return count
 
 
