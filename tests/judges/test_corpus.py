@@ -32,7 +32,8 @@ READ_IN_THE_CORPUS = {
 def judged(given: Iterable[Transcript]) -> int:
     """How many there were; each is judged for every model of every dialect, with tools declared and without."""
     count = 0
-    for count, one in enumerate(given, 1):
+    for one in given:
+        count += 1
         for dialect in FORMATS:
             for model in MODELS[dialect]:
                 for tools in (True, False):
