@@ -13,14 +13,11 @@ from app.context.draft import Draft, Item, NeutralMessage, NeutralRequest, Reaso
 from app.context.passes.measure import declaration
 from app.context.sources import Tool
 from app.entries import lossless
-from app.entries.parts import Part, Reasoning, part_to_json
+from app.entries.parts import Part, Reasoning, ToolCall, part_to_json
 from app.entries.producers import read_producer
 from app.models.resolve import Target
 
 NAME = "binding"
-
-_CALL_CHANGES = frozenset({Reason.ARGUMENTS_FITTED, Reason.TOOL_CALL_ID_FITTED, Reason.TOOL_CALL_ID_REPEATED})
-
 
 class _Prefix:
     """The digest of what was read so far."""
@@ -54,10 +51,12 @@ def run(draft: Draft, tools: Sequence[Tool]) -> None:
         if message is None:
             continue
         if _thinks(message):
-            now = "" if _altered(item) else str(prefix)
+            now, changed = str(prefix), _changed_calls(item, message)
             kept: list[Part] = []
             places: list[int] = []
             for position, part in enumerate(message.parts):
+                if position in changed:
+                    now = ""
                 if isinstance(part, Reasoning) and _bound_elsewhere(part, now):
                     draft.lose(item, "reasoning", "prefix_changed", position)
                 else:
@@ -76,9 +75,20 @@ def _thinks(message: NeutralMessage) -> bool:
     return message.role == "assistant" and any(isinstance(part, Reasoning) for part in message.parts)
 
 
-def _altered(item: Item) -> bool:
-    """Whether a call beside the thinking is not what the model wrote: that block is bound as well."""
-    return any(step.reason in _CALL_CHANGES for step in item.steps)
+def _changed_calls(item: Item, message: NeutralMessage) -> frozenset[int]:
+    """The positions of calls that are not sent as the model wrote them: what it thought behind one of them is bound to that one as well.
+
+    A call without arguments has an empty object for its provider too, however it streamed them (4.5).
+    """
+    own = [] if item.source is None else [part for part in item.source.body.parts if isinstance(part, ToolCall)]
+    sent = [(position, part) for position, part in enumerate(message.parts) if isinstance(part, ToolCall)]
+    return frozenset(
+        [
+            position
+            for (position, call), written in zip(sent, own, strict=False)
+            if call.tool_call_id != written.tool_call_id or (written.arguments.strip() and call.arguments != written.arguments)
+        ]
+    )
 
 
 def _bound_elsewhere(part: Reasoning, prefix: str) -> bool:

@@ -6,9 +6,10 @@ from typing import Any
 
 import orjson
 
+from app.context.passes.fitting import stand_in
 from app.entries import lossless
 from app.entries.parts import Media, Opaque, Part, Reasoning, Text, ToolCall
-from app.formats.bedrock.media import block_of, read_source, stand_in
+from app.formats.bedrock.media import block_of, read_source
 from app.formats.bedrock.rules import BLANK, ERROR_MARK, FILES_PER_MESSAGE_MAX, IMAGES_PER_MESSAGE_MAX, INVALID_INPUT_KEY
 from app.formats.protocols import WireLoss
 from app.formats.writing import Writing

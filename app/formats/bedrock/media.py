@@ -42,11 +42,3 @@ def block_of(kind: str, source: Source, name: str) -> dict[str, Any]:
     if kind == "image":
         return {"image": {"format": source.format, "source": content}}
     return {"document": {"format": source.format, "name": name, "source": content}}
-
-
-def stand_in(media: Media) -> str:
-    """What the model is told of a picture or a file that it does not get: kind, name, media type and size."""
-    facts = [media.filename] if media.filename else []
-    if media.blob is not None:
-        facts += [media.blob.media_type, f"{media.blob.byte_length} bytes"]
-    return f"[{media.kind} not shown{': ' if facts else ''}{', '.join(facts)}]"

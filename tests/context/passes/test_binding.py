@@ -79,16 +79,15 @@ def test_wire_rules_are_part_of_the_prefix():
     assert thoughts(compiled(ledger, to=other)) == []
 
 
-def test_thinking_beside_a_call_that_had_to_be_changed_is_left_out():
-    ledger = Ledger()
-    ledger.user("q")
-    producer = str(BOUND.producer._replace(prefix=bound_prefix(compiled(ledger).request)))
-    thought = Reasoning("t", '{"signature":"s"}', producer)
-    ledger.add("assistant_message", Answer((thought, call("c", arguments="")), model="scripted"))
-    ledger.result("c")
-    assert thoughts(compiled(ledger)) == []
-    other = Ledger()
-    other.user("q")
-    other.add("assistant_message", Answer((thought, call("c", arguments="{}")), model="scripted"))
-    other.result("c")
-    assert thoughts(compiled(other)) == ["t"]
+def test_thinking_behind_a_call_that_had_to_be_changed_is_left_out():
+    """What stands before a block binds it: the calls of its own answer too, where the model thought again between them."""
+    to = target(provider_blocks=True, prefix_bound=True, arguments="object")
+    for arguments, kept in (("{}", ["t", "u"]), ("", ["t", "u"]), ('{"cut', ["t"])):
+        ledger = Ledger()
+        ledger.user("q")
+        producer = str(to.producer._replace(prefix=bound_prefix(compiled(ledger, to=to).request)))
+        first, second = Reasoning("t", '{"signature":"s"}', producer), Reasoning("u", '{"signature":"v"}', producer)
+        ledger.add("assistant_message", Answer((first, call("c", arguments=arguments), second, call("d")), model="scripted"))
+        ledger.result("c")
+        ledger.result("d")
+        assert thoughts(compiled(ledger, to=to)) == kept
