@@ -13,7 +13,7 @@ from app.context.draft import Draft, Item, NeutralMessage, NeutralRequest, Reaso
 from app.context.passes.measure import declaration
 from app.context.sources import Tool
 from app.entries import lossless
-from app.entries.parts import Part, Reasoning, part_to_json
+from app.entries.parts import Part, Reasoning, ToolCall, part_to_json
 from app.entries.producers import read_producer
 from app.models.resolve import Target
 
@@ -54,11 +54,11 @@ def run(draft: Draft, tools: Sequence[Tool]) -> None:
         if message is None:
             continue
         if _thinks(message):
-            now = "" if _altered(item) else str(prefix)
+            now, changed = str(prefix), _first_changed(item, message)
             kept: list[Part] = []
             places: list[int] = []
             for position, part in enumerate(message.parts):
-                if isinstance(part, Reasoning) and _bound_elsewhere(part, now):
+                if isinstance(part, Reasoning) and (position > changed or _bound_elsewhere(part, now)):
                     draft.lose(item, "reasoning", "prefix_changed", position)
                 else:
                     kept.append(part)
@@ -76,9 +76,23 @@ def _thinks(message: NeutralMessage) -> bool:
     return message.role == "assistant" and any(isinstance(part, Reasoning) for part in message.parts)
 
 
-def _altered(item: Item) -> bool:
-    """Whether a call beside the thinking is not what the model wrote: that block is bound as well."""
-    return any(step.reason in _CALL_CHANGES for step in item.steps)
+def _first_changed(item: Item, message: NeutralMessage) -> int:
+    """The first call of an answer that is not sent as the model wrote it: what it thought after that is bound to the call as well.
+
+    A call without argument text is one whose arguments are an empty object, and is sent as that.
+    """
+    if item.source is not None and any(step.reason in _CALL_CHANGES for step in item.steps):
+        said = item.source.body.parts
+        for position, part in enumerate(message.parts):
+            place = item.place(position)
+            written = None if place is None else said[place]
+            if isinstance(part, ToolCall) and isinstance(written, ToolCall) and _differs(part, written):
+                return position
+    return len(message.parts)
+
+
+def _differs(sent: ToolCall, written: ToolCall) -> bool:
+    return sent.tool_call_id != written.tool_call_id or (sent.arguments != written.arguments and bool(written.arguments.strip()))
 
 
 def _bound_elsewhere(part: Reasoning, prefix: str) -> bool:

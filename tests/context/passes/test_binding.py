@@ -9,7 +9,7 @@ from app.entries.messages import Answer
 from app.entries.parts import Reasoning, Text
 from tests.strategies import SYSTEM, Ledger, agent, call, target, tokens
 
-BOUND = target(provider_blocks=True, prefix_bound=True)
+BOUND = target(provider_blocks=True, prefix_bound=True, arguments="object")
 TOLD = agent(context=[SYSTEM, {"renderer": "history"}])
 CHANGED = agent(context=[{"renderer": "system", "text": "You are another nurse."}, {"renderer": "history"}])
 
@@ -79,16 +79,16 @@ def test_wire_rules_are_part_of_the_prefix():
     assert thoughts(compiled(ledger, to=other)) == []
 
 
-def test_thinking_beside_a_call_that_had_to_be_changed_is_left_out():
-    ledger = Ledger()
-    ledger.user("q")
-    producer = str(BOUND.producer._replace(prefix=bound_prefix(compiled(ledger).request)))
-    thought = Reasoning("t", '{"signature":"s"}', producer)
-    ledger.add("assistant_message", Answer((thought, call("c", arguments="")), model="scripted"))
-    ledger.result("c")
-    assert thoughts(compiled(ledger)) == []
-    other = Ledger()
-    other.user("q")
-    other.add("assistant_message", Answer((thought, call("c", arguments="{}")), model="scripted"))
-    other.result("c")
-    assert thoughts(compiled(other)) == ["t"]
+def test_thinking_behind_a_call_that_had_to_be_changed_is_left_out():
+    def sent(arguments: str) -> list[str]:
+        ledger = Ledger()
+        ledger.user("q")
+        producer = str(BOUND.producer._replace(prefix=bound_prefix(compiled(ledger).request)))
+        first, second = Reasoning("one", '{"signature":"s"}', producer), Reasoning("two", '{"signature":"s"}', producer)
+        ledger.add("assistant_message", Answer((first, call("c", arguments=arguments), second), model="scripted"))
+        ledger.result("c")
+        return thoughts(compiled(ledger))
+
+    assert sent("{}") == ["one", "two"]
+    assert sent("") == ["one", "two"], "no argument text is an empty object"
+    assert sent("{cut") == ["one"]
