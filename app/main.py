@@ -17,6 +17,7 @@ from app.models.tokens import STAND_IN
 from app.outbound.outbound import Outbound
 from app.services.agents import Agents
 from app.services.calls import ModelCalls
+from app.services.counting import ExactCounts
 from app.services.entries import Entries
 from app.services.explain import Explain
 from app.services.inputs import Inputs
@@ -110,7 +111,7 @@ class House:
         views = Views(store)
         streams = Streams(store.deltas, flush_ms=settings.flush_ms, heartbeat_seconds=settings.heartbeat_seconds)
         writer = Writer(store.ledger, targets.counter(STAND_IN).count)
-        calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of)
+        calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, ExactCounts(targets, outbound.count))
         loop = Loop(calls, views)
         desk = Desk(store, writer, revisions, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
         if settings.fetch_media != "off":

@@ -83,11 +83,17 @@ SSE_EVENT_BYTES_MAX: Final = 8 * 2**20
 ANSWER_BYTES_MAX: Final = 64 * 2**20
 """All that one upstream answer may hold."""
 
+USAGE_FRAMES_KEPT_MAX: Final = 8
+"""Reports of usage that are kept of one answer as the provider spelled them: the first ones and the last. Some servers send one a word."""
+
 ERROR_BODY_BYTES_MAX: Final = 64 * 2**10
 """What is read of an upstream's error body."""
 
 HEADER_BYTES_MAX: Final = 32 * 2**10
 """Headers of one upstream answer."""
+
+COUNT_SECONDS_MAX: Final = 10
+"""One count of a request's tokens by its provider; the estimate stands after that."""
 
 HEADERS_PER_UPSTREAM_MAX: Final = 64
 """Headers that the operator sets for one upstream."""

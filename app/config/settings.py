@@ -109,7 +109,7 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
     """Every secret value that the settings hold, for the redaction of logs."""
     found = [value.reveal() for row in SETTINGS if isinstance(value := getattr(settings, row.name), Secret)]
     for upstream in settings.upstreams.values():
-        found += [value.reveal() for value in (upstream.api_key, *upstream.headers.values()) if value is not None]
+        found += [value.reveal() for value in upstream.secrets]
     return tuple(found)
 
 

@@ -16,7 +16,11 @@ SCRIPTED = "scripted"
 SCRIPTED_DIALECT = "openai-chat"
 """What the built-in upstream speaks unless `params.dialect` says otherwise."""
 
+IMPORT_ACCOUNT = "import"
+"""Stands in what was imported for an account that nobody knows; an upstream of that name would be sent the blocks of strangers."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_REGION = re.compile(r"[a-z]{2,8}(?:-[a-z0-9]{1,16}){1,4}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VISIBLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 
@@ -43,6 +47,16 @@ class Timeouts:
 
 
 @dataclass(frozen=True, slots=True)
+class AwsKeys:
+    """What requests to an AWS service are signed with (SigV4), and the region that they are signed for."""
+
+    region: str
+    access_key_id: Secret
+    secret_access_key: Secret
+    session_token: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Upstream:
     """One place that serves models. `base_url` has its version segment and no trailing slash; the built-in `scripted` has none.
 
@@ -50,6 +64,7 @@ class Upstream:
     `base_url` may be left to it, and are empty and None until then. `metadata`: the models' limits are asked of the provider once, at the
     start. `exact_counting`: its own endpoint counts a request before it is sent, where it has one. `account` is whose models answer there, the
     upstream's own name unless two upstreams share one: a provider's opaque blocks go back to the account that they came from.
+    `aws` signs what a dialect of AWS sends, where there is no `api_key`.
     """
 
     name: str
@@ -66,6 +81,18 @@ class Upstream:
     preset: str | None = None
     metadata: bool = False
     exact_counting: bool = False
+    aws: AwsKeys | None = None
+
+    @property
+    def has_key(self) -> bool:
+        """Whether requests are sent with a key of any kind."""
+        return self.api_key is not None or self.aws is not None
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """Everything of it that must not be seen."""
+        keys = () if self.aws is None else (self.aws.access_key_id, self.aws.secret_access_key, self.aws.session_token)
+        return tuple(value for value in (self.api_key, *self.headers.values(), *keys) if value is not None)
 
 
 def read_upstreams(tables: Mapping[str, Any], environ: Mapping[str, str], timeouts: Timeouts, retries_max: int) -> Mapping[str, Upstream]:
@@ -83,6 +110,8 @@ def read_upstreams(tables: Mapping[str, Any], environ: Mapping[str, str], timeou
         if name == SCRIPTED:
             raise ConfigError(f"{where}: this upstream is built in and cannot be configured")
         found[name] = _read_upstream(where, name, _table(where, table), environ, timeouts, retries_max)
+        if found[name].account == IMPORT_ACCOUNT:
+            raise ConfigError(f"{where}.account: `{IMPORT_ACCOUNT}` stands for the unknown accounts of imported files; name another")
     return MappingProxyType(found)
 
 
@@ -92,6 +121,10 @@ _KEYS = (
     "account",
     "base_url",
     "api_key_env",
+    "aws_region",
+    "aws_access_key_id_env",
+    "aws_secret_access_key_env",
+    "aws_session_token_env",
     "headers",
     "headers_env",
     "allow_private_network",
@@ -118,7 +151,8 @@ def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Map
         preset=preset,
         account=take("account", _account, name),
         base_url=None if preset is not None and "base_url" not in table else base_url(f"{where}.base_url", take("base_url", text, None)),
-        api_key=_api_key(where, take("api_key_env", text, None), environ),
+        api_key=_key(f"{where}.api_key_env", take("api_key_env", text, None), environ),
+        aws=_aws(where, table, environ),
         headers=_headers(where, table, environ),
         allow_private_network=take("allow_private_network", flag, False),
         timeouts=Timeouts(
@@ -154,10 +188,28 @@ def base_url(where: str, value: str | None) -> str:
     return value.rstrip("/")
 
 
-def _api_key(where: str, variable: str | None, environ: Mapping[str, str]) -> Secret | None:
+def _key(where: str, variable: str | None, environ: Mapping[str, str]) -> Secret | None:
     value = environ.get(variable, "") if variable is not None else ""
     # An upstream whose key is not set yet is listed as such; the service still starts.
-    return _header_value(f"{where}.api_key_env", value) if value else None
+    return _header_value(where, value) if value else None
+
+
+def _aws(where: str, table: Mapping[str, Any], environ: Mapping[str, str]) -> AwsKeys | None:
+    """The keys that the named variables hold; nothing else of the environment, and no file of AWS's own tools, is looked at."""
+    if not any(key.startswith("aws_") for key in table):
+        return None
+    region = _take(where, table, "aws_region", _region, ...)
+    variables = {key: _take(where, table, key, text, ...) for key in ("aws_access_key_id_env", "aws_secret_access_key_env")}
+    access_key_id, secret_access_key = (_key(f"{where}.{key}", variable, environ) for key, variable in variables.items())
+    token = _key(f"{where}.aws_session_token_env", _take(where, table, "aws_session_token_env", text, None), environ)
+    return None if access_key_id is None or secret_access_key is None else AwsKeys(region, access_key_id, secret_access_key, token)
+
+
+def _region(value: object) -> str:
+    found = text(value)
+    if not _REGION.fullmatch(found):
+        raise ValueError("a region such as us-east-1")
+    return found
 
 
 def _headers(where: str, table: Mapping[str, Any], environ: Mapping[str, str]) -> Mapping[str, Secret]:

@@ -1,7 +1,7 @@
 """Whether a request fits: the hard limit and the marks below it, exactly as the contract (http-api 6) computes them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
@@ -83,6 +83,14 @@ def budget(target: Target, agent: AgentRevision, measured: Measured) -> Budget:
         verdict="over" if total * (1 + _exact(target.error_band)) > limit else "fits",
         method="heuristic" if target.error_band else "tokenizer",
         error_band=target.error_band,
+    )
+
+
+def counted(estimated: Budget, total: int) -> Budget:
+    """The budget with the provider's own count of the whole request in place of the estimate; its parts stay estimates."""
+    over = total > estimated.input_limit
+    return replace(
+        estimated, total=total, remaining=estimated.input_limit - total, verdict="over" if over else "fits", method="exact", error_band=0.0
     )
 
 

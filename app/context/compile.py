@@ -8,12 +8,13 @@
 Pure: same sources, same outcome. No pass reads a budget: what a budget decides is an entry before the call.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from app.context.account import ToolFate, decisions
-from app.context.draft import Count, Decision, Draft, Item, Loss, NeutralMessage, NeutralRequest, Reason, Rendered, SystemSection
+from app.context.draft import Count, Decision, Draft, Item, Loss, NeutralMessage, NeutralRequest, Places, Reason, Rendered, SystemSection
 from app.context.origins import check_origins
 from app.context.passes import adjacency, binding, fitting, pairing, reasoning, text_tools, tool_call_ids
 from app.context.passes.measure import Measured, measure
@@ -31,7 +32,7 @@ PASSES: tuple[Callable[[Draft, Count], None], ...] = (reasoning.run, pairing.run
 Awaiting = Literal["input", "tool_results"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Compiled:
     """A compiled request and the account of it.
 
@@ -55,6 +56,19 @@ class Compiled:
     def decisions(self) -> tuple[Decision, ...]:
         """One for each message of the window, each ephemeral and inserted one, system section, tool and settings source."""
         return decisions(self.sources, self.items, self.inserted, self.request.system, self.section_tokens, self.tools, self.measured.tool_tokens)
+
+    @cached_property
+    def places(self) -> Mapping[int, Places]:
+        """Position in the neutral list → where the message's parts stand in its entry, for those whose parts passes moved about."""
+        moved = {id(item.message): item.places for item in (*self.items, *self.inserted) if item.places is not None}
+        if not moved:
+            return {}
+        return {at: moved[id(message)] or () for at, message in enumerate(self.request.messages) if id(message) in moved}
+
+    def part_of(self, source: int, part: int | None) -> int | None:
+        """Where part `part` of neutral message `source` stands in its entry; None for a message as a whole, and for words of ours."""
+        places = self.places.get(source)
+        return part if places is None or part is None else places[part]
 
     @property
     def declared(self) -> tuple[str, ...]:

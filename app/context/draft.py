@@ -110,6 +110,9 @@ class EphemeralOrigin:
         return {"type": "ephemeral", "after_seq": self.after_seq}
 
 
+Places = tuple[int | None, ...]
+"""Of each part of a message, where the part stands that it is of; None for a part that nobody said."""
+
 Origin = History | ToolRepair | Rendered | EphemeralOrigin
 
 
@@ -195,6 +198,7 @@ class Loss:
 class Item:
     """One message of the draft. `source` is None for one that is no entry; `message` None: it is not sent.
 
+    `places`: where its parts stand in the entry, None while they stand as they were said.
     `steps` is empty until something was decided. Changed by the verbs of `Draft` and by nobody else.
     """
 
@@ -204,6 +208,11 @@ class Item:
     tokens: int
     source: SourceMessage | None = None
     steps: tuple[Step, ...] = ()
+    places: Places | None = None
+
+    def place(self, part: int) -> int | None:
+        """Where part `part` of the message stands in its entry; None for one that a pass put there."""
+        return part if self.places is None else self.places[part]
 
 
 @dataclass(slots=True)
@@ -239,23 +248,31 @@ class Draft:
         item.tokens = 0
         item.steps = (*item.steps, Step(Disposition.EXCLUDED, reason, by))
 
-    def replace(self, item: Item, reasons: tuple[Reason, ...], by: str, message: NeutralMessage, tokens: int | None = None) -> None:
-        """Sends another message of the same origin in its place. `tokens` None: unchanged. Raises `ValueError` for another origin."""
+    def replace(
+        self, item: Item, reasons: tuple[Reason, ...], by: str, message: NeutralMessage, tokens: int | None = None, places: Places | None = None
+    ) -> None:
+        """Sends another message of the same origin in its place. `tokens` None: unchanged.
+
+        `places`: for each of its parts the position, in the message so far, of the part that it is of; None where the parts stand where
+        they stood. Raises `ValueError` for another origin.
+        """
         if message.origin != item.origin:
             raise ValueError("a replaced message keeps its origin")
+        if places is not None:
+            item.places = tuple([None if place is None else item.place(place) for place in places])
         item.message = message
         item.tokens = item.tokens if tokens is None else tokens
         item.steps = (*item.steps, *[Step(Disposition.TRANSFORMED, reason, by) for reason in reasons])
 
-    def insert(self, at: int, message: NeutralMessage, reason: Reason, by: str, tokens: int) -> None:
-        """Puts a message that is no entry before position `at` of the list."""
-        item = Item(message.origin, message, tokens, tokens, None, (Step(Disposition.INCLUDED, reason, by),))
+    def insert(self, at: int, message: NeutralMessage, reason: Reason, by: str, tokens: int, places: Places | None = None) -> None:
+        """Puts a message that is no entry before position `at` of the list. `places`: of its parts in the entry that they are of."""
+        item = Item(message.origin, message, tokens, tokens, None, (Step(Disposition.INCLUDED, reason, by),), places)
         self.placed.insert(at, item)
         self.inserted.append(item)
 
     def lose(self, item: Item, what: str, why: str, part: int) -> None:
         """Notes what of a message's part the target is not told; the verb that changes the message follows. Words, never content."""
-        self.losses.append(Loss(what, why, None if item.source is None else item.source.entry.seq, part))
+        self.losses.append(Loss(what, why, None if item.source is None else item.source.entry.seq, item.place(part)))
 
     def sent(self) -> list[NeutralMessage]:
         """The neutral list as it stands; the list is rid of what was dropped since it was last asked for."""

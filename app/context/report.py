@@ -74,7 +74,8 @@ def _places(compiled: Compiled, pointers: Sequence[Pointer], sections: Sequence[
 def source_map(compiled: Compiled, pointers: Sequence[Pointer] = ()) -> dict[str, Any]:
     """The source map of http-api 6: `sources[i]` is the origin of message i of the neutral list, before any wire folding."""
     origins = [message.origin for message in compiled.request.messages]
-    seqs = [origin[0] if isinstance(origin, History) else None for origin in origins]
+    seqs = [origin[0] if isinstance(origin, History) else getattr(origin, "seq", None) for origin in origins]
+    places = compiled.places
     return {
         "history_message_count": compiled.sources.history_message_count,
         "sources": [
@@ -83,7 +84,10 @@ def source_map(compiled: Compiled, pointers: Sequence[Pointer] = ()) -> dict[str
             for origin in origins
         ],
         "skill_expansions": [],
-        "pointers": [{"pointer": place, "source": source, "seq": seqs[source], "part": part} for place, source, part in pointers],
+        "pointers": [
+            {"pointer": place, "source": source, "seq": seqs[source], "part": compiled.part_of(source, part) if source in places else part}
+            for place, source, part in pointers
+        ],
     }
 
 

@@ -73,11 +73,12 @@ def _text_kept(draft: Draft, item: Item, reason: Reason, count: Count) -> bool:
     source, message = item.source, item.message
     if reason is not Reason.FAILED_RESPONSE or source is None or message is None:
         return False
+    places = tuple(place for place, part in enumerate(message.parts) if isinstance(part, Text) and part.text)
     parts = tuple(part for part in message.parts if isinstance(part, Text) and part.text)
     if not parts or not isinstance(source.body, Answer) or source.body.status is Status.FAILED:
         return False
     text = NeutralMessage("assistant", parts, item.origin)
-    draft.replace(item, (Reason.PARTIAL_ANSWER,), NAME, text, sum(count(part.text) for part in parts))
+    draft.replace(item, (Reason.PARTIAL_ANSWER,), NAME, text, sum(count(part.text) for part in parts), places)
     return True
 
 

@@ -1,7 +1,11 @@
 """The one fold from deltas to an answer, live and in recovery."""
 
+import re
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from app.config.limits import USAGE_FRAMES_KEPT_MAX
+from app.entries import lossless
 from app.entries.deltas import (
     Delta,
     Finished,
@@ -27,10 +31,13 @@ class _Building:
 
 @dataclass(slots=True)
 class AnswerFold:
-    """Folds deltas in order. `add` is O(delta); `answer` joins what was gathered and may be called at any time."""
+    """Folds deltas in order. `add` is O(delta); `answer` joins what was gathered and may be called at any time.
+
+    `usage_frames` are the frames that reported usage, the first ones and the last.
+    """
 
     usage: Usage | None = None
-    usage_raw: str = ""
+    usage_frames: list[str] = field(default_factory=list)
     finished: Finished | None = None
     failed: StreamFailed | None = None
     _parts: dict[int, _Building] = field(default_factory=dict)
@@ -55,7 +62,9 @@ class AnswerFold:
                 self._open(part, Opaque(format, producer, block, preview))
             case UsageReport(usage, raw):
                 self.usage = usage if self.usage is None else merge_usage(self.usage, usage)
-                self.usage_raw = raw or self.usage_raw
+                if raw:
+                    del self.usage_frames[USAGE_FRAMES_KEPT_MAX - 1 :]
+                    self.usage_frames.append(raw)
             case Finished():
                 self.finished = self.finished or delta
             case StreamFailed():
@@ -63,6 +72,15 @@ class AnswerFold:
 
     def _open(self, index: int, part: Part) -> _Building:
         return self._parts.setdefault(index, _Building(part))
+
+    @property
+    def usage_raw(self) -> str:
+        """The last frame that reported usage; empty where none did."""
+        return self.usage_frames[-1] if self.usage_frames else ""
+
+    def figures(self) -> tuple[dict[str, Any], ...]:
+        """The figures of the usage frames as the provider spelled them, without anything else that the frames say."""
+        return tuple([found for found in map(_figures, self.usage_frames) if found is not None])
 
     @property
     def empty(self) -> bool:
@@ -99,6 +117,40 @@ def _built(building: _Building) -> Part:
             return replace(building.part, arguments=said)
         case other:
             return other
+
+
+_FIGURES = ("usage", "usageMetadata")
+_FRAME_DEPTH = 3
+_WORD = re.compile("[A-Za-z_]{1,32}")
+
+
+def _figures(frame: str) -> dict[str, Any] | None:
+    try:
+        found = _found(lossless.loads(frame), _FRAME_DEPTH)
+    except lossless.InvalidJson:
+        return None
+    return None if found is None else _plain(found)
+
+
+def _found(value: Any, depth: int) -> dict[str, Any] | None:
+    """The first object under one of the names that providers give their figures, not far below the top."""
+    if isinstance(value, list):
+        value = dict(enumerate(value))
+    if not isinstance(value, dict) or not depth:
+        return None
+    for name in _FIGURES:
+        if isinstance(figures := value.get(name), dict):
+            return figures
+    return next((found for inner in value.values() if (found := _found(inner, depth - 1)) is not None), None)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and single words of a kind (`standard`, `TEXT`), however deep they stand; any other text is no figure."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items() if not isinstance(item, str) or _WORD.fullmatch(item)}
+    if isinstance(value, list):
+        return [_plain(item) for item in value if not isinstance(item, str) or _WORD.fullmatch(item)]
+    return value
 
 
 def merge_usage(old: Usage, new: Usage) -> Usage:

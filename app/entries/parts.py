@@ -129,7 +129,7 @@ def part_to_json(part: Part) -> dict[str, Any]:
     match part:
         case Text(text, blob, opaque, producer):
             found: dict[str, Any] = {"type": "text", "text": text} if blob is None else {"type": "text", "blob": _blob_json(blob)}
-            return found if opaque is None else found | _given(opaque=opaque, producer=producer)
+            return found if opaque is None and producer is None else found | _given(opaque=opaque, producer=producer)
         case Media(kind, blob, url, filename):
             found = {"type": kind}
             found |= {} if blob is None else {"blob": _blob_json(blob)}

@@ -3,6 +3,8 @@
 from typing import NamedTuple
 
 _PREFIX = "#sha256:"
+IMPORT_ACCOUNT = "import"
+"""The account in the producers of imported blocks: a file does not tell whose models made them, and no upstream may call its account so."""
 
 
 class Producer(NamedTuple):
@@ -23,10 +25,18 @@ class Producer(NamedTuple):
 
 
 def read_producer(text: str) -> Producer | None:
-    """The producer that a part names; None for a text of another form, as imports leave it, which names nobody who may get a block back."""
+    """The producer that a part names; None for a text of another form, which names nobody who may get a block back."""
     dialect, _, rest = text.partition("/")
     account, slash, model = rest.partition("/")
     if not (dialect and account and slash and model):
         return None
     model, mark, prefix = model.rpartition(_PREFIX) if _PREFIX in model else (model, "", "")
     return Producer(dialect, account, model, f"sha256:{prefix}" if mark else "")
+
+
+def imported_producer(dialect: str, model: str | None) -> str:
+    """The producer of a block that stands in a file: `dialect/import/model`, which is nobody's who gets a block back.
+
+    The model tells it from a block of another one; `unknown` where the file does not say. A slash in a dialect becomes a dash.
+    """
+    return str(Producer(dialect.replace("/", "-"), IMPORT_ACCOUNT, model or "unknown"))

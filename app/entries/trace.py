@@ -96,7 +96,8 @@ class ModelCallStarted:
 class ModelCallFinished:
     """How a call ended. `refused`: never sent, it would not have fitted or was not valid. `abandoned`: mended with nothing received.
 
-    `attempts` counts network tries. It is appended together with the call's answer, where there is one.
+    `attempts` counts network tries. It is appended together with the call's answer, where there is one. `native_stop_reason` is the
+    provider's word for `stop_reason`; `usage_raw` are its figures as it spelled them, one object a report.
     """
 
     kind: ClassVar[str] = "model_call_finished"
@@ -108,6 +109,8 @@ class ModelCallFinished:
     usage_source: UsageSource | None = None
     error: TurnError | None = None
     attempts: int = 0
+    native_stop_reason: str | None = None
+    usage_raw: tuple[Mapping[str, Any], ...] = ()
 
     def encode(self) -> str:
         return lossless.dumps(
@@ -115,6 +118,8 @@ class ModelCallFinished:
                 "call_id": self.call_id,
                 "status": self.status,
                 "stop_reason": self.stop_reason,
+                "native_stop_reason": self.native_stop_reason,
+                "usage_raw": list(self.usage_raw),
                 "usage": usage_to_json(self.usage, self.usage_source),
                 "error": None if self.error is None else self.error.to_json(),
                 "attempts": self.attempts,
@@ -133,6 +138,8 @@ class ModelCallFinished:
             None if usage is None else usage["source"],
             TurnError.from_json(value.get("error")),
             value.get("attempts", 0),
+            value.get("native_stop_reason"),
+            tuple(value.get("usage_raw", ())),
         )
 
 

@@ -173,10 +173,14 @@ Auth = Literal["bearer", "x-api-key", "x-goog-api-key", "aws"]
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """A provider's own endpoint for the tokens of a request. `body` makes its request of the tree of a model call's, `read` its answer's count."""
+    """A provider's own endpoint for the tokens of a request.
+
+    `path(model)` is what follows the base URL, `body(model, document)` makes its request of the tree of a model call's, which need not
+    name the model, and `read` its answer's count.
+    """
 
     path: Callable[[str], str]
-    body: Callable[[Mapping[str, Any]], bytes]
+    body: Callable[[str, Mapping[str, Any]], bytes]
     read: Callable[[bytes], int | None]
 
 

@@ -60,10 +60,15 @@ def spelled(make: Callable[[bool], W]) -> tuple[bytes, dict[str, Any], W]:
     except TypeError:  # a lone surrogate, which UTF-8 has no form for
         writer = make(True)
         document = writer.document()
+    return as_bytes(document), document, writer
+
+
+def as_bytes(document: Mapping[str, Any]) -> bytes:
+    """The bytes of a tree as `spelled` makes them, lone surrogates escaped where a tree still holds any."""
     try:
-        return orjson.dumps(document, default=_plain), document, writer
+        return orjson.dumps(document, default=_plain)
     except TypeError:  # integers beyond 64 bits
-        return lossless.dumps(_dicts(document)).encode(), document, writer
+        return lossless.dumps(_dicts(document)).encode()
 
 
 def _plain(value: Any) -> Any:

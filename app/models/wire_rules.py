@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
+from app.models.efforts import EFFORTS
 from app.models.images import FORM
 
 
@@ -29,14 +30,18 @@ class WireRules:
     required_choice        the word for "call one of them": `required`, or `any` (Mistral)
     named_choice           whether it takes a choice that names one tool; else the nearest is sent, and other calls are rejected at dispatch
     allowed_tools          whether it can be told a subset of the declared tools; else the choice is wider and calls are rejected at dispatch
+    none_choice            whether it takes a choice of no tool, where the format has no form of its own for that (Bedrock)
     history_needs_tools    whether calls in the history need a declaration (Bedrock)
     arguments              `text` or `object`: how the arguments of a call are spelled
 
     Order and texts (pass `adjacency`)
     system_role            the role under which the folded system sections are sent, where the format has one
+    system_inside          whether a system message may stand among the others (of Claude, newer models take one)
     user_first, user_last  whether the list has to begin, and to end, with user input
+    input_needed           whether there has to be some where only instructions, which stand apart, are left
     reply_after_results    whether an answer has to stand between results and the next input (Mistral)
     results_in_call_order  whether the results of an answer follow the order of its calls
+    files_beside_results   whether a file may follow results without an answer between (the format folds both into one message)
     merge_users            whether inputs that follow one another are sent as one message, where the format does not fold them anyway
     blank_texts            whether a text of blanks alone may be sent
     content_lists          whether the content of an assistant message may be a list of parts (DeepSeek takes strings only)
@@ -47,8 +52,10 @@ class WireRules:
     image_types, file_types   media types that are taken, separated by blanks; `*`: any
     file_part              how a file is spelled: `file`, or `document_url` (Mistral)
     image_bytes_max, file_bytes_max   the greatest decoded size of one; 0: no limit is known
+    images_max             how many images one request may hold; 0: no limit is known
     error_media            whether the result of a failed call may hold any
     result_images, result_files       whether they may stand in a tool result; where not, the pass puts them behind the results as user input
+    result_status          whether a result may be marked as failed, where the format has a mark; its text says so where not
 
     What a provider gave and gets back (pass `reasoning`)
     provider_blocks        whether its own blocks are sent back to it at all
@@ -62,7 +69,10 @@ class WireRules:
     thinking               how thinking is asked for: empty (not at all), `effort`, `adaptive`, `budget`, `level`; in Chat also `toggle`
                            (an object that switches it, beside the word of effort; DeepSeek) and `object` (the word in one; OpenRouter)
     efforts                the words of effort that the model takes, separated by blanks; another one becomes the nearest, with a loss
+    thinking_types         the values of `thinking.type` that a Claude model takes, separated by blanks
+    thinking_off_efforts   the efforts beside which it can be told not to think, or between tools alone
     temperature            whether sampling parameters may be sent
+    default_effort         the effort of a model that takes sampling parameters only at `none`, where no effort is asked for; empty: of any other
     stream_usage           whether `stream_options.include_usage` may be asked for
     max_tokens_key         under which key the output cap is sent, where servers differ
     cache_breakpoints      how many cache marks may be set; 0: none
@@ -85,13 +95,17 @@ class WireRules:
     required_choice: str = "required"
     named_choice: bool = True
     allowed_tools: bool = True
+    none_choice: bool = True
     history_needs_tools: bool = False
     arguments: str = "text"
     system_role: str = "system"
+    system_inside: bool = True
     user_first: bool = False
     user_last: bool = False
+    input_needed: bool = False
     reply_after_results: bool = False
     results_in_call_order: bool = False
+    files_beside_results: bool = True
     merge_users: bool = False
     blank_texts: bool = True
     content_lists: bool = True
@@ -104,9 +118,11 @@ class WireRules:
     file_part: str = "file"
     image_bytes_max: int = 0
     file_bytes_max: int = 0
+    images_max: int = 0
     error_media: bool = True
     result_images: bool = False
     result_files: bool = False
+    result_status: bool = True
     provider_blocks: bool = False
     prefix_bound: bool = False
     signs_calls: bool = False
@@ -115,7 +131,10 @@ class WireRules:
     reasoning_always: bool = False
     thinking: str = "effort"
     efforts: str = "none minimal low medium high xhigh max"
+    thinking_types: str = ""
+    thinking_off_efforts: str = "low medium high xhigh max"
     temperature: bool = True
+    default_effort: str = ""
     stream_usage: bool = True
     max_tokens_key: str = "max_completion_tokens"
     cache_breakpoints: int = 0
@@ -141,6 +160,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "arguments": ("text", "object"),
         "foreign_reasoning": ("text", "drop"),
         "thinking": ("", "effort", "adaptive", "budget", "level", "toggle", "object"),
+        "default_effort": ("", *EFFORTS),
     }
 )
 _PATTERNS = frozenset({"call_id_pattern", "name_pattern"})

@@ -9,6 +9,7 @@ import aiohttp
 import httpx
 from aiohttp.abc import AbstractResolver
 from httpx_aiohttp import AiohttpTransport
+from yarl import URL
 
 from app.config import limits
 from app.config.upstreams import Timeouts, Upstream
@@ -25,6 +26,11 @@ def timeouts_of(timeouts: Timeouts) -> httpx.Timeout:
         write=timeouts.idle_seconds,
         pool=timeouts.connect_seconds + limits.POOL_WAIT_SECONDS_MAX,
     )
+
+
+def sent_url(url: httpx.URL) -> str:
+    """The URL as it will stand in the request: aiohttp takes escapes off that its place in a URL does not need (`%3A` in a path)."""
+    return str(URL(str(url)))
 
 
 class Clients:

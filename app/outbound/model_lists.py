@@ -76,11 +76,7 @@ async def _document(clients: Clients, upstream: Upstream) -> object:
 
 
 def _headers(upstream: Upstream) -> dict[str, str]:
-    """Those of a model call, for a document instead of a stream, the key where the dialect wants it."""
-    form = FORMATS[upstream.dialect]
-    found = {**form.headers, **request_headers(upstream), "accept": "application/json"}
+    """Those of a model call, for a document instead of a stream."""
+    found = request_headers(upstream, FORMATS[upstream.dialect]) | {"accept": "application/json"}
     del found["content-type"]
-    if form.auth != "bearer" and upstream.api_key is not None:
-        found.pop("authorization", None)
-        found[form.auth] = upstream.api_key.reveal()
     return found

@@ -2,9 +2,11 @@
 
 import sys
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from app.config.upstreams import SCRIPTED, Upstream
-from app.models.resolve import Limits
+from app.formats.protocols import Format
+from app.models.resolve import Limits, ModelChoice
 from app.outbound.client import Clients
 from app.outbound.exchange import Channel, Outgoing
 from app.outbound.media import MediaFetcher
@@ -39,6 +41,10 @@ class Outbound:
     def dispatch(self, outgoing: Outgoing) -> Dispatch:
         """A call, ready to be iterated."""
         return Dispatch(self.channel_of(outgoing.upstream), outgoing, self.retry_of(outgoing.upstream))
+
+    async def count(self, upstream: Upstream, form: Format, model: ModelChoice, document: Mapping[str, Any]) -> int | None:
+        """The tokens of a request as the provider counts them; None where it does not, or failed to. Never raises."""
+        return None if upstream.name == SCRIPTED else await self._provider.count(upstream, form, model, document)
 
     async def listed_limits(self, upstreams: Iterable[Upstream]) -> Mapping[str, Mapping[str, Limits]]:
         """What those providers say of their own models that the operator has asked: upstream → model → limits. Never fails."""

@@ -1,18 +1,26 @@
 """Providers over HTTP: where a body goes, under which headers, and what a refusal means."""
 
+import asyncio
+import logging
 import re
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from types import MappingProxyType
+from typing import Any
 
 import aiohttp
 import httpx
 
 from app.config import limits
 from app.config.upstreams import Upstream
-from app.formats.protocols import UpstreamFault
-from app.outbound.client import Clients, timeouts_of
+from app.formats.protocols import Auth, Format, UpstreamFault
+from app.models.resolve import ModelChoice
+from app.outbound.client import Clients, sent_url, timeouts_of
 from app.outbound.egress import check_url
 from app.outbound.exchange import Outgoing, Reply
+from app.outbound.signing import SIGNATURE_HEADERS, signature
+
+log = logging.getLogger(__name__)
 
 # What the service says itself, or what belongs to one connection (RFC 9110 7.6.1): an operator's header may not replace it.
 OWN_HEADERS = frozenset(
@@ -42,15 +50,32 @@ _VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _INVISIBLE = re.compile(r"[^\x21-\x7e]")
 
 
-def request_headers(upstream: Upstream) -> dict[str, str]:
-    """The headers of a request, secrets revealed: never to be logged or kept.
+_KEY_HEADERS: Mapping[Auth, frozenset[str]] = MappingProxyType(
+    {
+        "bearer": frozenset(),
+        "x-api-key": frozenset({"x-api-key"}),
+        "x-goog-api-key": frozenset({"x-goog-api-key"}),
+        "aws": SIGNATURE_HEADERS,
+    }
+)
+"""The headers that a key is sent in, beside `authorization`, which is always the service's own."""
 
-    Raises `UpstreamFault` for a header that the service sets itself and for a value that is no header value, naming the field.
+REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-amzn-requestid", "x-goog-request-id", "apim-request-id", "cf-ray")
+"""Where providers, and what stands before them, say how they call a request; the first one that is there counts."""
+
+
+def request_headers(upstream: Upstream, form: Format) -> dict[str, str]:
+    """The headers of a request but for a signature, secrets revealed: never to be logged or kept.
+
+    An operator's header wins over the dialect's own (another version of an API, say), never over the service's. Raises `UpstreamFault`
+    for a header that the service sets itself and for a value that is no header value, naming the field.
     """
-    found = {"accept": "text/event-stream", "accept-encoding": "identity", "content-type": "application/json", "user-agent": "context-ledger"}
+    found = {"accept": form.accept, "accept-encoding": "identity", "content-type": "application/json", "user-agent": "context-ledger"}
+    found.update({name.lower(): value for name, value in form.headers.items()})
+    own = OWN_HEADERS | _KEY_HEADERS[form.auth]
     for name, secret in upstream.headers.items():
         value = secret.reveal()
-        if name.lower() in OWN_HEADERS:
+        if name.lower() in own:
             raise UpstreamFault("upstream-error", f"Upstream {upstream.name}: the header {name.lower()} is the service's own.")
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
             raise UpstreamFault("upstream-error", f"Upstream {upstream.name}: one of its headers cannot be sent.")
@@ -59,7 +84,10 @@ def request_headers(upstream: Upstream) -> dict[str, str]:
         key = upstream.api_key.reveal()
         if not _VALUE.fullmatch(key):
             raise UpstreamFault("upstream-auth", f"Upstream {upstream.name}: its API key cannot be sent in a header.")
-        found["authorization"] = f"Bearer {key}"
+        if form.auth in ("bearer", "aws"):
+            found["authorization"] = f"Bearer {key}"
+        else:
+            found[form.auth] = key
     return found
 
 
@@ -72,23 +100,65 @@ class Provider:
     @asynccontextmanager
     async def open(self, outgoing: Outgoing, attempt: int) -> AsyncIterator[Reply]:
         """One attempt. Raises `UpstreamFault`; its text never holds what the provider, the URL or an exception says."""
-        upstream = outgoing.upstream
-        url = f"{upstream.base_url or ''}{outgoing.format.path(outgoing.model.name)}"
-        check_url(url, allow_private_network=upstream.allow_private_network)
-        client = self._clients.of(upstream)
-        request = client.build_request("POST", url, content=outgoing.body, headers=request_headers(upstream), timeout=timeouts_of(upstream.timeouts))
-        try:
-            response = await client.send(request, stream=True)
-        except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError) as error:
-            raise connection_fault(error) from None
-        try:
+        path = outgoing.format.path(outgoing.model.name)
+        async with self._post(outgoing.upstream, outgoing.format, path, outgoing.body) as response:
             headers = {name.lower(): value for name, value in response.headers.items()}
             request_id = _request_id(headers)
             if response.status_code >= 300 or response.status_code < 200:
                 raise await _refusal(outgoing, response, headers, request_id)
             yield Reply(response.status_code, request_id, _chunks(response))
+
+    async def count(self, upstream: Upstream, form: Format, model: ModelChoice, document: Mapping[str, Any]) -> int | None:
+        """The tokens of a request by the provider's own endpoint; None where it has none, or did not count in time.
+
+        `document` is the tree of the body that would be sent. Never raises: the estimate stands instead.
+        """
+        if form.counting is None:
+            return None
+        try:
+            async with asyncio.timeout(limits.COUNT_SECONDS_MAX):
+                body = form.counting.body(model.name, document)
+                async with self._post(upstream, form, form.counting.path(model.name), body, accept="application/json") as response:
+                    answer = bytearray()
+                    await _read(response, answer)
+            found = form.counting.read(bytes(answer)) if 200 <= response.status_code < 300 else None
+            if found is None:
+                log.info("upstream %s did not count a request (status %d)", upstream.name, response.status_code)
+        except Exception as error:  # whatever went wrong with a count, the call goes on with an estimate
+            log.info("upstream %s did not count a request (%s)", upstream.name, error.code if isinstance(error, UpstreamFault) else "failed")
+            return None
+        return found
+
+    @asynccontextmanager
+    async def _post(self, upstream: Upstream, form: Format, path: str, body: bytes, accept: str | None = None) -> AsyncIterator[httpx.Response]:
+        """A response of any status, its body not read. Raises `UpstreamFault` where none came."""
+        url = f"{upstream.base_url or ''}{path}"
+        check_url(url, allow_private_network=upstream.allow_private_network)
+        headers = request_headers(upstream, form)
+        if accept is not None:
+            headers["accept"] = accept
+        client = self._clients.of(upstream)
+        try:
+            request = client.build_request("POST", url, content=body, headers=headers, timeout=timeouts_of(upstream.timeouts))
+            if form.auth == "aws" and upstream.api_key is None and upstream.aws is not None:
+                # Beside the loop: the first one loads botocore, and each hashes the body.
+                request.headers.update(await asyncio.to_thread(signature, upstream.aws, sent_url(request.url), body))
+            response = await client.send(request, stream=True)
+        except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError) as error:
+            raise connection_fault(error) from None
+        try:
+            yield response
         finally:
             await response.aclose()
+
+
+async def _read(response: httpx.Response, body: bytearray) -> None:
+    """Puts a body that is small by its nature into `body`, up to a limit; what came before a failure is in it too."""
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) >= limits.ERROR_BODY_BYTES_MAX:
+            del body[limits.ERROR_BODY_BYTES_MAX :]
+            return
 
 
 async def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
@@ -105,22 +175,17 @@ async def _refusal(outgoing: Outgoing, response: httpx.Response, headers: Mappin
     if 300 <= response.status_code < 400:
         return UpstreamFault("upstream-error", "The provider answered with a redirect; redirects are not followed.", http_status=response.status_code)
     body = bytearray()
-    try:
-        async for chunk in response.aiter_raw():
-            body += chunk
-            if len(body) >= limits.ERROR_BODY_BYTES_MAX:
-                break
-    except (httpx.HTTPError, aiohttp.ClientError, OSError):
-        pass  # what was read, and the status, are enough
-    fault = outgoing.format.read_error(response.status_code, headers, bytes(body[: limits.ERROR_BODY_BYTES_MAX]))
+    with suppress(httpx.HTTPError, aiohttp.ClientError, OSError):  # what was read, and the status, are enough
+        await _read(response, body)
+    fault = outgoing.format.read_error(response.status_code, headers, bytes(body))
     fault.http_status = fault.http_status or response.status_code
     fault.provider_request_id = fault.provider_request_id or request_id
     return fault
 
 
 def _request_id(headers: Mapping[str, str]) -> str | None:
-    value = headers.get("x-request-id") or headers.get("request-id")
-    return None if value is None else _INVISIBLE.sub("", value)[: limits.IDENTIFIER_CHARS_MAX] or None
+    value = next((headers[name] for name in REQUEST_ID_HEADERS if headers.get(name)), "")
+    return _INVISIBLE.sub("", value)[: limits.IDENTIFIER_CHARS_MAX] or None
 
 
 def connection_fault(error: Exception) -> UpstreamFault:

@@ -6,6 +6,8 @@ from app.context.compile import COMPILER_VERSION
 from app.context.passes.binding import bound_prefix
 from app.context.report import exceptions, prefix_digest
 from app.entries import lossless
+from app.entries.messages import Answer
+from app.entries.parts import ToolCall
 from app.entries.trace import TurnError
 from app.entries.wire import timestamp
 from app.formats.protocols import StreamReader
@@ -83,3 +85,14 @@ def reader_of(prepared: Prepared) -> StreamReader:
     producer = target.producer._replace(prefix=bound_prefix(prepared.compiled.request))
     reader = FORMATS[target.dialect].new_reader(str(producer))
     return TextCallReader(reader, prepared.compiled.declared) if target.rules.tools == "text" else reader
+
+
+def taken_ids(prepared: Prepared) -> set[str]:
+    """The tool call ids of the window: a provider that repeats one gets a minted id beside it."""
+    return {
+        part.tool_call_id
+        for message in prepared.sources.messages
+        if isinstance(message.body, Answer)
+        for part in message.body.parts
+        if isinstance(part, ToolCall)
+    }

@@ -24,7 +24,8 @@ from app.entries.trace import CallStatus, ModelCallFinished, ModelCallStarted, T
 from app.formats.registry import FORMATS
 from app.outbound.exchange import AttemptFailed, AttemptRecord, Channel, Deltas, Outgoing
 from app.outbound.retry import Dispatch, RetryPolicy
-from app.services.call_records import attempt_json, reader_of, record, refused
+from app.services.call_records import attempt_json, reader_of, record, refused, taken_ids
+from app.services.counting import ExactCounts
 from app.services.inputs import Ask, Inputs, Prepared
 from app.services.minting import new_uuid
 from app.services.running import Running, patiently
@@ -34,6 +35,9 @@ from app.storage.types import CallWrite, SessionPatch
 from app.turn.moves import Call
 
 log = logging.getLogger(__name__)
+
+NATIVE_CHARS_MAX = 64
+"""Of a provider's word for how an answer ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +61,21 @@ class Relay:
 
 
 class ModelCalls:
-    """Makes the calls of running turns. `channel_of` gives the way to an upstream."""
+    """Makes the calls of running turns. `channel_of` gives the way to an upstream, `counts` the provider's own counts."""
 
     def __init__(
-        self, inputs: Inputs, targets: Targets, channel_of: Callable[[Upstream], Channel], retry_of: Callable[[Upstream], RetryPolicy]
+        self,
+        inputs: Inputs,
+        targets: Targets,
+        channel_of: Callable[[Upstream], Channel],
+        retry_of: Callable[[Upstream], RetryPolicy],
+        counts: ExactCounts,
     ) -> None:
         self._inputs = inputs
         self._targets = targets
         self._channel_of = channel_of
         self._retry_of = retry_of
+        self._counts = counts
 
     async def run(self, running: Running, move: Call) -> Ended | None:
         """Makes the call that `move` asks for; None where a request to end the turn came before anything left.
@@ -105,7 +115,8 @@ class ModelCalls:
             media=running.media,
             continuation=Continuation(move.reason, move.receipt_seq),
         )
-        return await self._inputs.prepare(running.facts.key.tenant, running.facts.key.session, ask)
+        prepared = await self._inputs.prepare(running.facts.key.tenant, running.facts.key.session, ask)
+        return await self._counts.weighed(prepared)
 
     def _refuse(self, running: Running, move: Call, prepared: Prepared, uuid: UUID, error: TurnError) -> Ended:
         finished = ModelCallFinished(format_id(CALL, uuid), "refused", error=error)
@@ -162,7 +173,7 @@ class ModelCalls:
         target = prepared.target
         upstream = self._targets.upstream(target.model.upstream)
         form = FORMATS[target.dialect]
-        relay = Relay(AnswerFold(), CallNames(format_id(CALL, uuid), _taken(prepared)))
+        relay = Relay(AnswerFold(), CallNames(format_id(CALL, uuid), taken_ids(prepared)))
         outgoing = Outgoing(
             upstream,
             form,
@@ -199,8 +210,8 @@ class ModelCalls:
         answer_status = Status.COMPLETED if status == "completed" else Status(status)
         answer = fold.answer(answer_status, prepared.target.model.name, call_id)
         usage, source = await self._usage(prepared, answer, fold)
-        stop_reason = None if fold.finished is None else fold.finished.stop_reason
-        finished = ModelCallFinished(call_id, status, stop_reason, usage, source, error, len(relay.attempts))
+        reason, native = (None, None) if fold.finished is None else (fold.finished.stop_reason, fold.finished.native[:NATIVE_CHARS_MAX] or None)
+        finished = ModelCallFinished(call_id, status, reason, usage, source, error, len(relay.attempts), native, fold.figures())
         drafts = [_finished(running, finished)]
         if answer.parts:
             drafts.insert(0, Draft("assistant_message", answer, running.number, agent=running.agent.name))
@@ -269,17 +280,6 @@ def _status(running: Running, relay: Relay) -> tuple[CallStatus, TurnError | Non
     if relay.fold.finished is None:
         return "failed", TurnError("stream-truncated", "The provider's stream ended before its answer was whole.")
     return "completed", None
-
-
-def _taken(prepared: Prepared) -> set[str]:
-    """The tool call ids of the window: a provider that repeats one gets a minted id beside it."""
-    return {
-        part.tool_call_id
-        for message in prepared.sources.messages
-        if isinstance(message.body, Answer)
-        for part in message.body.parts
-        if isinstance(part, ToolCall)
-    }
 
 
 def _finished(running: Running, finished: ModelCallFinished) -> Draft:

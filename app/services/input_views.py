@@ -8,7 +8,7 @@ from app.context.report import manifest, prefix_digest, source_map
 from app.entries import lossless
 from app.entries.ids import CALL, format_id
 from app.entries.wire import timestamp
-from app.formats.protocols import Violation
+from app.formats.protocols import Violation, WireLoss
 from app.services.inputs import Prepared
 from app.storage.rows import CallRow
 
@@ -107,8 +107,12 @@ def _written_losses(prepared: Prepared) -> list[dict[str, Any]]:
     found = []
     for loss in prepared.written.losses:
         origin = None if loss.source is None else prepared.compiled.request.messages[loss.source].origin
-        found.append(_loss(loss.what, loss.why, getattr(origin, "seq", None), loss.part))
+        found.append(_loss(loss.what, loss.why, getattr(origin, "seq", None), _part_of(prepared, loss)))
     return found
+
+
+def _part_of(prepared: Prepared, loss: WireLoss) -> int | None:
+    return loss.part if loss.source is None else prepared.compiled.part_of(loss.source, loss.part)
 
 
 def _loss(what: str, why: str, seq: int | None, part: int | None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ class ModelList:
     def upstreams(self) -> list[dict[str, Any]]:
         """Names, dialects and whether a key is there, by name; nothing else of the operator's configuration is ever shown."""
         upstreams = sorted(self._targets.upstreams.values(), key=lambda one: one.name)
-        return [{"name": one.name, "dialect": one.dialect, "has_key": one.api_key is not None} for one in upstreams]
+        return [{"name": one.name, "dialect": one.dialect, "has_key": one.has_key} for one in upstreams]
 
     def models(self, after: str | None = None, limit: int | None = None) -> tuple[list[dict[str, Any]], str | None]:
         """The Model resources behind `after`, the catalogue's before those of upstreams, each by name; and where the next page begins."""

@@ -8,12 +8,17 @@ from datetime import datetime
 from uuid import UUID
 
 from app.config.limits import PAYLOAD_INLINE_BYTES_MAX, TEXT_INLINE_BYTES_MAX, TOKENS_ON_LOOP_CHARS_MAX
+from app.entries import lossless
 from app.entries.messages import Body, NewEntry, blobs_of, encode, with_parts
-from app.entries.parts import Blob, Opaque, Part, Reasoning, Text, ToolCall
+from app.entries.parts import Blob, Media, Opaque, Part, Reasoning, Text, ToolCall, part_to_json, with_block
 from app.storage.ledger import Ledger
 from app.storage.types import Append, Appended, NewBlob
 
 TEXT_MEDIA_TYPE = "text/plain;charset=utf-8"
+PART_MEDIA_TYPE = "application/vnd.context-ledger.part+json"
+"""Of a blob that holds `[text, opaque]` of a part: the block that a provider put beside it is long too."""
+BLOB_NAME_BYTES = 200
+"""A text that is no longer than its blob's name in a payload stays where it is."""
 THIS_TURN = -1
 """Stands in `Draft.turn` for the turn that the same append opens."""
 
@@ -125,49 +130,67 @@ def _long_text(part: Part) -> str:
             return ""
 
 
+def _content(part: Part) -> tuple[bytes, str]:
+    """What a blob of a part would hold, and its media type: the text, and with a long block of the provider's beside it both as JSON."""
+    text = _long_text(part)
+    opaque = None if isinstance(part, (Media, Opaque)) or part.blob is not None else part.opaque
+    if opaque is None or len(opaque) <= BLOB_NAME_BYTES:
+        return text.encode("utf-8", "surrogatepass"), TEXT_MEDIA_TYPE
+    return lossless.dumps([text, opaque]).encode("utf-8", "surrogatepass"), PART_MEDIA_TYPE
+
+
 def _in_blob(part: Part, blobs: dict[str, NewBlob]) -> Part:
-    content = _long_text(part).encode("utf-8", "surrogatepass")
-    blob = Blob(blob_digest(content), TEXT_MEDIA_TYPE, len(content))
-    blobs[blob.digest] = NewBlob(blob.digest, TEXT_MEDIA_TYPE, content)
+    content, media_type = _content(part)
+    blob = Blob(blob_digest(content), media_type, len(content))
+    blobs[blob.digest] = NewBlob(blob.digest, media_type, content)
+    if media_type == PART_MEDIA_TYPE:
+        part = with_block(part, None, getattr(part, "producer", None))
+    return _with_text(part, "", blob)
+
+
+def _with_text(part: Part, text: str, blob: Blob | None) -> Part:
     match part:
         case Text():
-            return Text("", blob)
+            return part._replace(text=text, blob=blob)
         case Reasoning():
-            return replace(part, text="", blob=blob)
+            return replace(part, text=text, blob=blob)
         case ToolCall():
-            return replace(part, arguments="", blob=blob)
+            return replace(part, arguments=text, blob=blob)
         case Opaque():
-            return replace(part, block="", blob=blob)
+            return replace(part, block=text, blob=blob)
         case _:
             return part
 
 
 def _fitted(body: Body, blobs: dict[str, NewBlob]) -> tuple[Body, str]:
     """The body with each long text in a blob, and its largest texts too until the payload is small enough."""
-    sizes = [len(_long_text(part).encode("utf-8", "surrogatepass")) for part in body.parts]
+    sizes = [len(_content(part)[0]) for part in body.parts]
     parts = [_in_blob(part, blobs) if size > TEXT_INLINE_BYTES_MAX else part for part, size in zip(body.parts, sizes, strict=True)]
     fitted = with_parts(body, tuple(parts))
     payload = encode(fitted)
+    if len(payload) <= PAYLOAD_INLINE_BYTES_MAX // 4 or (left := len(payload.encode())) <= PAYLOAD_INLINE_BYTES_MAX:
+        return fitted, payload
     for index in sorted(range(len(parts)), key=lambda at: -sizes[at]):
-        if len(payload) <= PAYLOAD_INLINE_BYTES_MAX // 4 or len(payload.encode()) <= PAYLOAD_INLINE_BYTES_MAX:
+        if left <= PAYLOAD_INLINE_BYTES_MAX or sizes[index] <= BLOB_NAME_BYTES:
             break
-        if _long_text(parts[index]):
-            parts[index] = _in_blob(parts[index], blobs)
-            fitted = with_parts(body, tuple(parts))
-            payload = encode(fitted)
-    return fitted, payload
+        if getattr(parts[index], "blob", None) is None:
+            moved = _in_blob(parts[index], blobs)
+            left += _spelled_bytes(moved) - _spelled_bytes(parts[index])
+            parts[index] = moved
+    fitted = with_parts(body, tuple(parts))
+    return fitted, encode(fitted)
+
+
+def _spelled_bytes(part: Part) -> int:
+    return len(lossless.dumps(part_to_json(part)).encode())
 
 
 def loaded(part: Part, texts: Mapping[str, tuple[str, bytes]]) -> Part:
     """The part with its text put back from the blobs (digest → media type, bytes); media stay references."""
-    match part:
-        case Text(blob=Blob() as blob):
-            return Text(blob_text(texts[blob.digest][1]))
-        case Reasoning(blob=Blob() as blob):
-            return replace(part, text=blob_text(texts[blob.digest][1]), blob=None)
-        case ToolCall(blob=Blob() as blob):
-            return replace(part, arguments=blob_text(texts[blob.digest][1]), blob=None)
-        case Opaque(blob=Blob() as blob):
-            return replace(part, block=blob_text(texts[blob.digest][1]), blob=None)
-        case _:
-            return part
+    if isinstance(part, Media) or part.blob is None:
+        return part
+    text = blob_text(texts[part.blob.digest][1])
+    if part.blob.media_type != PART_MEDIA_TYPE:
+        return _with_text(part, text, None)
+    text, opaque = lossless.loads(text)
+    return with_block(_with_text(part, text, None), opaque, getattr(part, "producer", None))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from app.entries.deltas import Delta, Finished, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStarted, Usage, UsageReport
+from app.formats.framing.aws import FrameReader
 from app.formats.framing.sse import SseReader
 from app.formats.protocols import Format
 from app.formats.registry import FORMATS
@@ -37,6 +38,8 @@ def streamed(form: Format) -> bytes:
 
 def _events(form: Format, stream: bytes) -> list[str]:
     """The JSON texts of the stream's events."""
+    if form.accept == "application/vnd.amazon.eventstream":
+        return [frame.payload.decode() for frame in FrameReader().feed(stream)]
     return [event.data for event in SseReader().feed(stream) if event.data != "[DONE]"]
 
 

@@ -5,7 +5,9 @@ import json
 import httpx
 import pytest
 
+from app.formats.registry import IMPORTERS
 from tests.api.conftest import open_session
+from tests.corpus.test_importers import FOLDERS, OWN
 
 CHAT = {"messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]}
 
@@ -41,7 +43,7 @@ async def test_an_export_is_imported_again_as_it_was(client: httpx.AsyncClient) 
     [
         ("/sessions/import", 422, "invalid-request"),
         ("/sessions/import?format=word", 422, "invalid-request"),
-        ("/sessions/import?format=codex", 422, "not-yet-supported"),
+        ("/sessions/import?format=codex", 422, "unreadable-import"),
         ("/sessions/import?format=openai-chat&agent=nobody", 404, "not-found"),
         ("/sessions/import?format=jsonl", 422, "unreadable-import"),
     ],
@@ -76,3 +78,22 @@ async def test_a_form_that_is_not_built_is_not_exported(client: httpx.AsyncClien
 
 async def test_an_unknown_session_is_not_exported(client: httpx.AsyncClient) -> None:
     assert (await client.get("/sessions/ses_01h455vb4pex5vsknk084sn02q/export")).status_code == 404
+
+
+@pytest.mark.parametrize(("folder", "format"), FOLDERS.items())
+async def test_a_file_of_every_format_becomes_a_session(client: httpx.AsyncClient, folder: str, format: str) -> None:
+    await open_session(client)
+    for path in sorted((OWN / folder).iterdir()):
+        answer = await client.post(f"/sessions/import?format={format}&agent=triage", content=path.read_bytes())
+        assert answer.status_code == 201, answer.text
+        (report,) = answer.json()["sessions"]
+        assert report["messages"] > 0
+        found = (await client.get(f"/sessions/{report['id']}/model-input")).json()
+        assert found["violations"] == []
+        assert "import/" not in json.dumps(found["body"]), "no block of a file goes to anybody"
+
+
+async def test_the_contract_names_every_format(client: httpx.AsyncClient) -> None:
+    parameters = (await client.get("/openapi.json")).json()["paths"]["/sessions/import"]["post"]["parameters"]
+    (format,) = [parameter["schema"] for parameter in parameters if parameter["name"] == "format"]
+    assert format == {"type": "string", "enum": list(IMPORTERS)}

@@ -1,6 +1,7 @@
 """From a case's `op` to calls of the service. Each operation is a function from the case and its options to what came of it."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -9,9 +10,12 @@ import httpx
 from app.config.secret import Secret
 from tests.cases import counting, faults, loads, processes, streams, tenants
 from tests.cases.done import Done
+from tests.cases.notation import dialect_of
+from tests.cases.place import upstream_of
 from tests.cases.posting import posted, seeded
-from tests.cases.rows import entries, split_head
+from tests.cases.rows import entries, split_system
 from tests.cases.steps import entries_text, request_of
+from tests.cases.upstream import Play
 
 Operation = Callable[..., Awaitable[None]]
 
@@ -62,12 +66,24 @@ async def append_raw(done: Done) -> None:
         done.answers.append(await done.world.client.get(f"/sessions/{done.session}/raw"))
 
 
-async def project(done: Done, upstream: str = "mock", **document: Any) -> None:
-    """The ledger, appended, and what its target would be sent."""
+async def project(done: Done, upstream: str | None = None, **document: Any) -> None:
+    """The ledger, stored, and what its target would be sent. `upstream`: one with quirks."""
     given = done.case.input
-    renderers, rows = split_head(given["ledger"])
+    renderers, rows = split_system(given["ledger"])
+    upstream = upstream or upstream_of(dialect_of(given["target"]["provider"]))
     done.session = await done.place.session(given["target"]["model"], upstream, context=renderers, **document)
     await seeded(done.world, done.session, rows)
+    done.inputs.append(await done.world.input(done.session))
+
+
+async def ingest_then_project(done: Done, **document: Any) -> None:
+    """A request of another API, imported; a session of an import follows the agent that it names."""
+    given = done.case.input
+    upstream = upstream_of(dialect_of(given["target"]["provider"]))
+    agent = await done.world.agent(model={"upstream": upstream, "name": given["target"]["model"]}, **document)
+    chat = json.dumps({"messages": given["request_messages"]})
+    done.answers.append(await done.world.call("POST", "/sessions/import", 201, params={"format": "openai-chat", "agent": agent}, content=chat))
+    done.session = done.answers[0].json()["sessions"][0]["id"]
     done.inputs.append(await done.world.input(done.session))
 
 
@@ -112,7 +128,16 @@ async def _walk(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -> N
 
 
 async def _project(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -> None:
-    done.inputs.append(await done.world.input(done.session, model=step["project"]["model"]))
+    target = step["project"]
+    upstream = upstream_of(dialect_of(target["provider"]))
+    done.inputs.append(await done.world.input(done.session, upstream=upstream, model=target["model"]))
+
+
+async def _record_usage(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -> None:
+    """Nobody tells the service of usage but a provider: a turn, answered by one that reports these figures."""
+    (model,) = {one["project"]["model"] for one in done.case.input["steps"] if "project" in one}
+    done.place.upstream.plays[model] = Play([streams.reporting(step["record_usage"])])
+    done.turn = await done.world.turn(done.session, "b", overrides={"model": {"upstream": "anthropic", "name": model}})
 
 
 async def _freeze(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -> None:
@@ -124,6 +149,7 @@ _STEPS: Mapping[str, Callable[[Done, Mapping[str, Any], dict[str, str]], Awaitab
     "get": _get,
     "walk": _walk,
     "project": _project,
+    "record_usage": _record_usage,
     "freeze_clock": _freeze,
 }
 
@@ -151,6 +177,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "sequence": sequence,
     "parallel": parallel,
     "stream": streams.stream,
+    "stream_then_project": streams.stream_then_project,
+    "ingest_then_project": ingest_then_project,
+    "usage": counting.usage,
     "crash": processes.crash,
     "startup": processes.startup,
     "log_scan": faults.log_scan,

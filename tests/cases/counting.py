@@ -5,7 +5,12 @@ import time
 from typing import Any
 
 from tests.cases.done import Done
-from tests.cases.rows import entries, split_head
+from tests.cases.notation import dialect_of
+from tests.cases.place import upstream_of
+from tests.cases.posting import seeded
+from tests.cases.rows import entries, split_system
+from tests.cases.streams import reporting
+from tests.cases.upstream import Play
 
 
 async def count(done: Done) -> None:
@@ -19,14 +24,22 @@ async def count(done: Done) -> None:
                 await _one(done, text)
         return
     (model,) = given["models"]
-    renderers, rows = split_head(given["ledger"])
-    choices: tuple[list[Any], ...] = (given["tools"], [])
+    upstream = upstream_of(dialect_of(done.case.provider))
+    renderers, rows = split_system(given["ledger"])
+    choices: tuple[list[Any], ...] = (given["tools"], []) if "tools" in given else ([],)
     for tools in choices:
         # Two tools of one agent have two names: the case repeats one tool.
         named = [{**tool, "name": f"{tool['name']}_{at}"} for at, tool in enumerate(tools)]
-        done.session = await done.place.session(model, context=renderers, tools=named)
-        await done.world.call("POST", f"/sessions/{done.session}/entries", 201, json={"entries": entries(rows)})
+        done.session = await done.place.session(model, upstream, context=renderers, tools=named)
+        await seeded(done.world, done.session, rows)
         done.inputs.append(await done.world.input(done.session))
+
+
+async def usage(done: Done) -> None:
+    """A turn that is answered with the frames' figures, one after another."""
+    done.play = Play([reporting(*done.case.input["frames"])])
+    done.session = await done.place.playing(done.play, upstream_of(dialect_of(done.case.provider)))
+    done.turn = await done.world.turn(done.session)
 
 
 async def _one(done: Done, text: str) -> None:

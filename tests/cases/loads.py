@@ -11,6 +11,8 @@ import httpx
 
 from app.storage.pool import Pool
 from tests.cases.done import Done
+from tests.cases.notation import dialect_of
+from tests.cases.place import upstream_of
 from tests.cases.posting import posted, seeded
 from tests.cases.rows import entries
 from tests.cases.steps import request_of
@@ -79,12 +81,14 @@ async def _timed_append(done: Done) -> float:
 async def _long_session(done: Done) -> None:
     """A long session of messages with several parts each, compiled once."""
     given = done.case.input
+    target = given["then"]["project"]
+    upstream = upstream_of(dialect_of(target["provider"]))
     parts = [{"type": "text", "text": f"part {number}"} for number in range(given["parts_per_message"])]
     done.session = await done.place.session()
     await seeded(done.world, done.session, [{"kind": "user", "parts": parts}] * given["session_rows"])
     with statements() as sent:
         began = time.perf_counter()
-        done.inputs.append(await done.world.input(done.session, include="body"))
+        done.inputs.append(await done.world.input(done.session, include="body", upstream=upstream, model=target["model"]))
         done.facts["seconds"] = time.perf_counter() - began
     done.facts["statements"] = sent
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
+
+import pytest
 
 from app.api.app import OPERATIONS
 from app.context.agents import check_document
@@ -45,17 +47,14 @@ COMPACTION = route("POST", "/sessions/{session_id}/compactions")
 ERASURE = route("DELETE", "/sessions/{session_id}")
 TEMPLATES = document("templates in system sections", context=[{"renderer": "system", "template": "{{ state.a }}"}])
 SELECTION = renderer("select_recent")
-SYSTEM_LATER = document("system text behind the head (placement: tail)", context=[{"renderer": "system", "text": "x", "placement": "tail"}])
 
-ANY_DIALECT = frozenset({"lone-surrogate-ingest", "n-plus-one-projection", "disconnect-before-first-token"})
-"""Cases that name a dialect and are not about it: they run on whichever is built."""
+PRUNING = document("pruning of tool results", pruning={"trigger_fraction": 0.5})
 
 NEEDS: Mapping[str, tuple[Need, ...]] = {
     "trim-orphans-tool-result": (COMPACTION,),
     "trim-keeps-call-loses-one-parallel-result": (COMPACTION,),
     "trim-last-window-starts-with-tool": (SELECTION,),
     "synthetic-result-outlives-its-call": (COMPACTION,),
-    "non-consecutive-system-messages": (SYSTEM_LATER,),
     "compaction-also-hits-surrogate": (COMPACTION,),
     "delete-while-turn-runs": (ERASURE,),
 }
@@ -71,6 +70,11 @@ def missing(case: Case) -> list[str]:
 
 
 def _dialects(case: Case) -> set[str]:
-    if case.id in ANY_DIALECT:
-        return set()
     return case.dialects or ({dialect_of(case.provider)} - {"any"})
+
+
+def unfinished(need: Need) -> NoReturn:
+    """Ends a check of which all that is built holds: skipped for as long as the need is missing, to be finished once it is there."""
+    if need.built():
+        pytest.fail(f"{need.name} is there: finish this check")
+    pytest.skip(f"what is built holds; needs {need.name}")

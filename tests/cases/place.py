@@ -12,6 +12,7 @@ from unittest.mock import patch
 from app.config.secret import Secret
 from app.config.settings import Settings
 from app.config.upstreams import Timeouts, read_upstreams
+from app.formats.registry import FORMATS
 from app.storage.store import Store, open_store
 from tests.api.conftest import on_socket
 from tests.cases.upstream import Play, Upstream
@@ -22,13 +23,27 @@ from tests.services.world import World, client_of
 KEY = "sk-made-up-for-cases-0123456789"
 KEY_VARIABLE = "CASES_KEY"
 
-QUIRKS: Mapping[str, Mapping[str, Any]] = {
-    "mock": {},
-    "nine": {"call_id_pattern": "[A-Za-z0-9]{9}"},
-    "blind": {"images": False},
-    "reasoned": {"reasoning_key": "reasoning_content", "reasoning_always": True},
+UPSTREAMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "mock": ("openai-chat", {}),
+    "nine": ("openai-chat", {"call_id_pattern": "[A-Za-z0-9]{9}"}),
+    "blind": ("openai-chat", {"images": False}),
+    "reasoned": ("openai-chat", {"reasoning_key": "reasoning_content", "reasoning_always": True}),
+    "responses": ("openai-responses", {}),
+    "anthropic": ("anthropic-messages", {}),
+    "declaring": ("anthropic-messages", {"history_needs_tools": True}),
+    "gemini": ("gemini", {}),
+    "bedrock": ("bedrock-converse", {}),
 }
-"""Names of the upstreams that a place has, all at one address, and the quirks of each: how a case's `capabilities` are told."""
+"""Names of the upstreams that a place has, all at one address: dialect and quirks of each. Quirks are how a case's `capabilities` are told."""
+
+MODELS: Mapping[str, str] = {
+    "mock": "gpt-4o",
+    "responses": "gpt-5",
+    "anthropic": "claude-sonnet-4-5",
+    "gemini": "gemini-2.5-flash",
+    "bedrock": "anthropic.claude-sonnet-4-5-20250929-v1:0",
+}
+"""A model of each dialect, to which sessions switch: its limits are the operator's, as an agent states those of its own model alone."""
 
 _numbers = itertools.count(1)
 
@@ -50,16 +65,16 @@ class Place:
         pool: Any = self.stores[0]._pool._pool
         return int(pool.checkedout())
 
-    async def session(self, model: str = "gpt-4o", upstream: str = "mock", **document: Any) -> str:
-        """A new session under an agent of its own, for a model of one of the upstreams."""
-        agent = await self.world.agent(model={"upstream": upstream, "name": model}, **document)
+    async def session(self, model: str = "gpt-4o", upstream: str = "mock", params: Mapping[str, Any] | None = None, **document: Any) -> str:
+        """A new session under an agent of its own, for a model of one of the upstreams, with its parameters."""
+        agent = await self.world.agent(model={"upstream": upstream, "name": model, "params": dict(params or {})}, **document)
         return await self.world.session(agent)
 
-    async def playing(self, play: Play, **document: Any) -> str:
-        """A new session whose model plays this."""
-        model = f"play-{next(_numbers)}"
+    async def playing(self, play: Play, upstream: str = "mock", model: str | None = None, **document: Any) -> str:
+        """A new session whose model plays this. A named `model` is one whose rules the case is about."""
+        model = model or f"play-{next(_numbers)}"
         self.upstream.plays[model] = play
-        return await self.session(model, **document)
+        return await self.session(model, upstream, **document)
 
 
 class Places:
@@ -84,10 +99,16 @@ class Places:
         return self._server
 
 
+def upstream_of(dialect: str) -> str:
+    """The upstream without quirks that speaks a dialect."""
+    return next(name for name, (spoken, quirks) in UPSTREAMS.items() if spoken == dialect and not quirks)
+
+
 def tables(url: str) -> dict[str, Any]:
     """The upstreams as the operator's file would say them."""
-    plain = {"dialect": "openai-chat", "base_url": url, "allow_private_network": True, "api_key_env": KEY_VARIABLE}
-    return {name: {**plain, "quirks": dict(quirks)} for name, quirks in QUIRKS.items()}
+    models = {name: {"context_window": 200_000, "max_output_tokens": 4_096} for name in MODELS.values()}
+    plain = {"base_url": url, "allow_private_network": True, "api_key_env": KEY_VARIABLE, "models": models}
+    return {name: {**plain, "dialect": dialect, "quirks": dict(quirks)} for name, (dialect, quirks) in UPSTREAMS.items() if dialect in FORMATS}
 
 
 @contextmanager

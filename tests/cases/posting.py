@@ -1,10 +1,12 @@
 """Rows of a case, appended to its session."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import httpx
 
+from tests.cases.blocks import archived, has_blocks
 from tests.cases.done import Done
 from tests.cases.rows import entries
 from tests.services.world import World
@@ -18,7 +20,12 @@ async def posted(done: Done, given: list[dict[str, Any]], headers: Mapping[str, 
 
 
 async def seeded(world: World, session: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows appended in as few requests as the contract allows."""
-    given = entries(rows)
-    for start in range(0, len(given), APPEND_MAX):
-        await world.call("POST", f"/sessions/{session}/entries", 201, json={"entries": given[start : start + APPEND_MAX]})
+    """Rows put in as few requests as the contract allows: appended, or, where they hold what a provider put into an answer, imported."""
+    for blocks, group in groupby(rows, has_blocks):
+        given = list(group)
+        if blocks:
+            await archived(world, session, given)
+            continue
+        for start in range(0, len(given), APPEND_MAX):
+            appended = {"entries": entries(given[start : start + APPEND_MAX])}
+            await world.call("POST", f"/sessions/{session}/entries", 201, json=appended)

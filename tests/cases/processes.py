@@ -43,7 +43,7 @@ def toml(upstream_url: str) -> str:
     """The operator's file: the upstreams of a place, and one where nobody listens."""
     found = ""
     for name, table in {**tables(upstream_url), "gone": tables("http://127.0.0.1:1/v1")["mock"]}.items():
-        lines = [f"{key} = {json.dumps(value)}" for key, value in table.items() if key != "quirks"]
+        lines = [f"{key} = {json.dumps(value)}" for key, value in table.items() if not isinstance(value, dict)]
         found += f"[upstreams.{name}]\n" + "\n".join(lines) + "\n"
     return found
 
@@ -136,7 +136,7 @@ async def _together(done: Done) -> None:
         workers = range(done.case.input["workers"])
         done.facts["killed"] = await _killed(url)
         done.facts["reached"] = await asyncio.gather(*[migrate(url, report=said.append) for _ in workers])
-        done.facts["applied"] = sum(line.startswith("applying ") for line in said)
+        done.facts["applied"] = [line for line in said if line.startswith("applying ")]
         settings = replace(done.place.settings, database_url=Secret(with_database(server.app_url, name)))
         done.facts["ready"] = await asyncio.gather(*[_is_ready(settings) for _ in workers])
         said.clear()

@@ -1,23 +1,26 @@
-"""Ledger rows of a case as entries of the contract, and the head of a ledger as renderers of an agent."""
+"""Ledger rows of a case as entries of the contract, and system rows as renderers of an agent. What a provider put into answers: `blocks`."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_STATUS = {"aborted": "cancelled", "interrupted": "interrupted", "failed": "failed"}
+STATUS = {"aborted": "cancelled", "interrupted": "interrupted", "failed": "failed"}
+"""How an answer ended: the word of the cases to ours."""
 
 
 class NotSaid(Exception):
     """A row that no entry of the contract says yet; the text names what is missing."""
 
 
-def split_head(rows: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[Mapping[str, Any]]]:
-    """The renderers that the system rows at the head stand for, with the history after them, and the other rows."""
-    head = 0
-    while head < len(rows) and rows[head]["kind"] == "system":
-        head += 1
-    system = [{"renderer": "system", "text": row["text"]} for row in rows[:head]]
-    return [*system, {"renderer": "history"}], list(rows[head:])
+def split_system(rows: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[Mapping[str, Any]]]:
+    """The renderers that the system rows stand for, and the other rows: at the head before the history, later ones behind it.
+
+    System text is no message of a ledger here: an agent has it, and what comes later than the head is placed at the tail.
+    """
+    spoken = next((at for at, row in enumerate(rows) if row["kind"] != "system"), len(rows))
+    head = [{"renderer": "system", "text": row["text"]} for row in rows[:spoken]]
+    tail = [{"renderer": "system", "text": row["text"], "placement": "tail"} for row in rows[spoken:] if row["kind"] == "system"]
+    return [*head, {"renderer": "history"}, *tail], [row for row in rows[spoken:] if row["kind"] != "system"]
 
 
 def entries(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -31,7 +34,7 @@ def _entry(row: Mapping[str, Any]) -> dict[str, Any]:
             return {"kind": "user_message", "parts": _parts(row)}
         case "assistant":
             found = {"kind": "assistant_message", "parts": _answer_parts(row)}
-            return found | ({"status": _STATUS[row["status"]]} if row.get("status") in _STATUS else {})
+            return found | ({"status": STATUS[row["status"]]} if row.get("status") in STATUS else {})
         case "tool_result":
             is_error = {"is_error": row["is_error"]} if "is_error" in row else {}
             return {"kind": "tool_result", "tool_call_id": row["call_id"], "parts": _parts(row), **is_error}
@@ -54,8 +57,6 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _answer_parts(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if {"blocks", "raw_blocks", "reasoning"} & row.keys():
-        raise NotSaid("blocks as a provider sent them")
     texts = [{"type": "text", "text": row["text"]}] if "text" in row else []
     calls = [{"type": "tool_call", "tool_call_id": call["id"], "name": call["name"], "arguments": call["arguments"]} for call in row.get("calls", ())]
     return [*texts, *calls]

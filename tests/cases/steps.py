@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tests.cases.notation import dialect_of
+from tests.cases.place import upstream_of
 from tests.cases.raw_json import members
 from tests.services.world import LIMITS
 
@@ -70,7 +72,8 @@ def _get_messages(found: re.Match[str], text: str | None, query: dict[str, str])
 def _project(found: re.Match[str], text: str | None, query: dict[str, str]) -> Request:
     body = json.loads(text or "{}")
     named = {"checkpoint": body["checkpoint_id"]} if "checkpoint_id" in body else {}
-    return Request("GET", f"/sessions/{found[1]}/model-input", params=named)
+    target = {"upstream": upstream_of(dialect_of(body["provider"])), "model": body["model"]} if "provider" in body else {}
+    return Request("GET", f"/sessions/{found[1]}/model-input", params={**named, **target})
 
 
 def _turn(found: re.Match[str], text: str | None, query: dict[str, str]) -> Request:

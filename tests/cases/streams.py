@@ -2,12 +2,17 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx
 
+from app.entries.deltas import Finished, TextDelta
+from app.formats.registry import FORMATS
 from tests.cases.done import Done
+from tests.cases.notation import dialect_of
+from tests.cases.place import upstream_of
 from tests.cases.upstream import DONE, Play
 from tests.services.world import Frame, frames
 
@@ -35,16 +40,38 @@ def play_of(given: Any) -> Play:
     return Play(attempts)
 
 
+def saying_in(dialect: str, text: str) -> Any:
+    """An attempt that says one word in a dialect and ends well."""
+    writer = FORMATS[dialect].new_writer("scripted", "scripted", 0)
+    written = b"".join([writer.write(TextDelta(0, text)), writer.write(Finished("finished", "")), writer.end()])
+    return {"status": 200, "chunks": [{"hex": written.hex()}]}
+
+
+def reporting(*usages: Mapping[str, Any]) -> Any:
+    """An attempt that says one word in Messages, with figures at its start and, where there are more, at its end."""
+    message = {"id": "m", "type": "message", "role": "assistant", "content": [], "usage": usages[0]}
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": message},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "b"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usages[-1]},
+        {"type": "message_stop"},
+    ]
+    return {"status": 200, "chunks": [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events]}
+
+
 async def stream(done: Done, on_disconnect: str = "continue", **document: Any) -> None:
     """A turn, streamed to a client until it ends or the client leaves; then the turn once it is settled or waits."""
     given = done.case.input
     client = given.get("client", {})
     if "heartbeat_ms" in given.get("settings", {}):
         done.place = await done.places.own(heartbeat_seconds=given["settings"]["heartbeat_ms"] / 1000)
+    if "credentials" in given:
+        done.place = await done.places.own(key=given["credentials"]["api_key"], log_level="debug")
     done.play = play_of(given)
     if client.get("disconnect_at") == "after_finish_before_done":
         done.play.gate = asyncio.Event()
-    done.session = await done.place.playing(done.play, **document)
+    done.session = await done.place.playing(done.play, upstream_of(dialect_of(given.get("dialect", done.case.provider))), **document)
     leaving = asyncio.timeout(client["disconnect_after_ms"] / 1000) if "disconnect_after_ms" in client else contextlib.nullcontext()
     with contextlib.suppress(TimeoutError):
         async with leaving, _posted(done, on_disconnect) as answer:
@@ -101,3 +128,16 @@ async def at_rest(done: Done) -> Any:
 def event_names(found: list[Frame]) -> list[str]:
     """The names of frames, in order."""
     return [frame.event for frame in found]
+
+
+async def stream_then_project(done: Done, **document: Any) -> None:
+    """A turn whose calls wait, then their results: what the same model is sent next is what the upstream saw next."""
+    given = done.case.input
+    target = given["project"]
+    await stream(done, model=target["model"], params={"extra": target.get("params", {})}, **document)
+    done.played.attempts = [*done.played.attempts, saying_in(dialect_of(target["provider"]), "done")]
+    pending = [call["tool_call_id"] for call in done.turn["pending"]]
+    results = [{"tool_call_id": row.get("call_id") or pending[row["call_index"]], "content": row["text"]} for row in given["then_append"]]
+    done.facts["pending"] = pending
+    done.turn = await done.world.results(done.session, done.turn["id"], results)
+    done.facts["sent"] = json.loads(done.played.seen[-1].body)

@@ -48,6 +48,19 @@ async def test_a_stream_may_be_cut_at_every_byte(places: Places) -> None:
         assert not [line for line in found.lines if "waking up" in line]
 
 
+@pytest.mark.req("X-41", "X-42")
+async def test_what_a_provider_says_of_its_answer_is_kept_in_its_own_words(places: Places) -> None:
+    """Beside the neutral reason and figures, which are what everybody else reads; an odd word is neutral `other`."""
+    odd = STOP.replace('"stop"', '"eos_token_of_a_server_that_says_more_than_anybody_would_like_to_keep"')
+    for ending, reason, native in ((STOP, "finished", "stop"), (odd, "other", "eos_token_of_a_server_that_says_more_than_anybody_would_like_to_")):
+        found = await done(places, upstream(said("x"), ending, USAGE, USAGE.replace("3", "4"), DONE))
+        (record,) = await found.world.ledger(found.session, kinds="model_call_finished")
+        body = record["body"]
+        assert (body["stop_reason"], body["native_stop_reason"]) == (reason, native)
+        assert body["usage_raw"] == [{"prompt_tokens": 7, "completion_tokens": 3}, {"prompt_tokens": 7, "completion_tokens": 4}]
+        assert body["usage"] == {"input": 7, "cached": None, "cache_write": None, "output": 4, "reasoning": None, "source": "reported"}
+
+
 @pytest.mark.req("X-92")
 @pytest.mark.parametrize("chunks", [(), (DONE,), (": only a comment\n\n",), (USAGE,)], ids=["nothing", "done", "comment", "usage"])
 async def test_a_stream_that_says_nothing_is_no_answer(places: Places, chunks: tuple[str, ...]) -> None:

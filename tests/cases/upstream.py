@@ -1,18 +1,20 @@
 """An upstream on a real socket that writes what a case says: bytes, pauses, and an end that is clean or not.
 
 HTTP/1.1 by hand, since a server that frames bodies for us cannot be told where one network write ends or to reset a connection.
-One server plays for everybody: which play is meant is told by the `model` of the request's body.
+One server plays for everybody: which play is meant is told by the model, which a request names in its body or in its path.
 """
 
 import asyncio
 import contextlib
 import json
+import re
 import socket
 import struct
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 HEAD_BYTES_MAX = 64 * 2**10
 DONE = "data: [DONE]\n\n"
@@ -30,6 +32,12 @@ class Seen:
     body: bytes
     written: int = 0
     left_at: float | None = None
+
+    @property
+    def model(self) -> str:
+        """The model that is asked: of the body, else of a path such as `/models/NAME:streamGenerateContent`."""
+        found = re.search("/models?/([^:/?]+)", self.path)
+        return str(json.loads(self.body)["model"]) if found is None else unquote(found[1])
 
 
 @dataclass(slots=True)
@@ -85,7 +93,7 @@ class Upstream:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = await _read_request(reader)
-        play = self.plays[json.loads(request.body)["model"]]
+        play = self.plays[request.model]
         attempt = play.attempts[min(len(play.seen), len(play.attempts) - 1)]
         play.seen.append(request)
         play.open += 1

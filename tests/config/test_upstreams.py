@@ -7,7 +7,8 @@ import pytest
 from app.config.faults import ConfigError
 from app.config.secret import Secret
 from app.config.settings import load_settings, secrets_of
-from app.config.upstreams import ModelLimits, Timeouts
+from app.config.upstreams import IMPORT_ACCOUNT, AwsKeys, ModelLimits, Timeouts
+from app.entries import producers
 
 PLAIN = '[upstreams.local]\ndialect = "openai-chat"\nbase_url = "http://127.0.0.1:8081/v1/"\n'
 
@@ -108,6 +109,12 @@ def test_a_key_that_is_not_set_yet_is_no_key(load):
         ('[upstreams."Bad Name"]\ndialect = "openai-chat"', "a name is lower-case"),
         ('[upstreams.b]\nbase_url = "http://h/v1"', "upstreams.b.dialect: missing"),
         ('account = "No Good"', "upstreams.local.account: lower-case letters"),
+        ('aws_region = "us-east-1"', "upstreams.local.aws_access_key_id_env: missing"),
+        ('aws_access_key_id_env = "ID"\naws_secret_access_key_env = "KEY"', "upstreams.local.aws_region: missing"),
+        ('aws_region = "us-east-1"\naws_access_key_id_env = "ID"', "upstreams.local.aws_secret_access_key_env: missing"),
+        ('aws_region = "East 1"\naws_access_key_id_env = "ID"\naws_secret_access_key_env = "KEY"', "upstreams.local.aws_region: a region such as"),
+        ('aws_secret_access_key = "x"', "upstreams.local.aws_secret_access_key: unknown; did you mean aws_secret_access_key_env"),
+        ('account = "import"', "upstreams.local.account: `import` stands for the unknown accounts"),
         ('[upstreams.b]\ndialect = "openai-chat"', "upstreams.b.base_url: missing"),
     ],
 )
@@ -134,3 +141,42 @@ def test_a_key_cannot_write_headers_and_is_not_repeated(load, value):
     with pytest.raises(ConfigError, match=r"upstreams\.local\.headers_env\.X-Key: visible ASCII") as caught:
         load(PLAIN + 'headers_env = { "X-Key" = "KEY" }\n', {"KEY": value})
     assert "nter" not in str(caught.value)
+
+
+AWS = PLAIN + 'aws_region = "eu-west-1"\naws_access_key_id_env = "ID"\naws_secret_access_key_env = "KEY"\naws_session_token_env = "TOKEN"\n'
+
+
+@pytest.mark.req("X-86")
+def test_keys_of_aws_come_from_the_variables_that_are_named(load):
+    settings = load(AWS, {"ID": "AKIAMADEUP", "KEY": "hunter/22+", "TOKEN": "hunter23==", "AWS_REGION": "other", "AWS_SESSION_TOKEN": "other"})
+    local = settings.upstreams["local"]
+    assert local.aws == AwsKeys("eu-west-1", Secret("AKIAMADEUP"), Secret("hunter/22+"), Secret("hunter23=="))
+    assert local.has_key
+    assert {"AKIAMADEUP", "hunter/22+", "hunter23=="} <= set(secrets_of(settings))
+    assert "hunter" not in repr(settings.upstreams)
+
+
+def test_keys_of_aws_that_are_not_set_yet_are_no_keys_and_a_token_may_be_left_out(load):
+    environ = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"}
+    for given in ({}, {"ID": "a"}, {"KEY": "b"}, {"ID": "a", "KEY": ""}):
+        assert load(AWS, environ | given).upstreams["local"].aws is None
+        assert not load(AWS, environ | given).upstreams["local"].has_key
+    assert load(AWS, {"ID": "a", "KEY": "b"}).upstreams["local"].aws == AwsKeys("eu-west-1", Secret("a"), Secret("b"))
+    assert load(PLAIN, environ).upstreams["local"].aws is None
+
+
+@pytest.mark.req("X-86")
+@pytest.mark.parametrize(
+    ("variable", "field"), [("ID", "aws_access_key_id_env"), ("KEY", "aws_secret_access_key_env"), ("TOKEN", "aws_session_token_env")]
+)
+def test_a_key_of_aws_cannot_write_headers_and_is_not_repeated(load, variable, field):
+    with pytest.raises(ConfigError, match=rf"upstreams\.local\.{field}: visible ASCII") as caught:
+        load(AWS, {"ID": "a", "KEY": "b", "TOKEN": "c", variable: "hunter22\r\nX-Evil: 1"})
+    assert "hunter" not in str(caught.value)
+
+
+def test_the_account_of_imports_is_nobodys(load):
+    assert IMPORT_ACCOUNT == producers.IMPORT_ACCOUNT
+    with pytest.raises(ConfigError, match=r"upstreams\.import\.account"):
+        load(PLAIN.replace("local", "import"))
+    assert load(PLAIN.replace("local", "import") + 'account = "mine"').upstreams["import"].account == "mine"

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.config.limits import USAGE_FRAMES_KEPT_MAX
 from app.entries import lossless
 from app.entries.answer import AnswerFold, merge_usage
 from app.entries.deltas import (
@@ -105,6 +106,27 @@ def test_the_first_end_counts_and_usage_is_merged_field_by_field():
     assert folded.usage_raw == "a"
     assert folded.answer(Status.COMPLETED).stop_reason == "length"
     assert fold([StreamFailed("a", "x"), StreamFailed("b", "y")]).failed == StreamFailed("a", "x")
+
+
+def test_the_providers_own_figures_are_kept_without_what_else_a_frame_says():
+    frames = [
+        '{"choices":[{"delta":{"content":"SAID"},"usage":{"prompt_tokens":1}}]}',
+        '{"type":"message_start","message":{"content":[],"usage":{"input_tokens":9002,"service_tier":"standard","note":"SAID by me"}}}',
+        '{"usageMetadata":{"promptTokensDetails":[{"modality":"TEXT","tokenCount":1.0}]}}',
+        '{"response":{"usage":null}}',
+        "no json",
+        '{"a":{"b":{"c":{"usage":{"too":"deep"}}}}}',
+    ]
+    figures = fold([UsageReport(Usage(1), frame) for frame in frames]).figures()
+    assert lossless.dumps(list(figures)) == (
+        '[{"prompt_tokens":1},{"input_tokens":9002,"service_tier":"standard"},{"promptTokensDetails":[{"modality":"TEXT","tokenCount":1.0}]}]'
+    )
+
+
+def test_of_many_usage_frames_the_first_and_the_last_are_kept():
+    folded = fold([UsageReport(Usage(number), str(number)) for number in range(USAGE_FRAMES_KEPT_MAX + 3)])
+    assert folded.usage_frames == [*map(str, range(USAGE_FRAMES_KEPT_MAX - 1)), str(USAGE_FRAMES_KEPT_MAX + 2)]
+    assert fold([UsageReport(Usage(1))]).usage_raw == ""
 
 
 @given(usages, usages, usages)

@@ -38,7 +38,7 @@ calls = st.builds(
 )  # fmt: skip
 ends = st.builds(
     ModelCallFinished, texts, st.sampled_from(["completed", "failed", "cancelled", "interrupted", "abandoned", "refused"]), optional,
-    st.none(), st.none(), errors, st.integers(0, 9),
+    st.none(), st.none(), errors, st.integers(0, 9), optional, st.lists(st.dictionaries(texts, st.integers(0, 2**53)), max_size=2).map(tuple),
 )  # fmt: skip
 traces = st.one_of(
     calls,

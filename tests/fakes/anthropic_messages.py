@@ -40,7 +40,8 @@ _KINDS = {
 
 
 class FakeAnthropic(FakeServer):
-    """`answers` go before `streams`. `counted` are the bodies that were counted. Beyond `window_tokens`, a prompt is too long."""
+    """`answers` go before `streams`. `counted` are the bodies that were counted, `tokens_factor` makes
+    each count so many times as large. Beyond `window_tokens`, a prompt is too long."""
 
     dialect = "anthropic-messages"
     key = KEY
@@ -49,6 +50,7 @@ class FakeAnthropic(FakeServer):
         super().__init__(streams)
         self.answers = list(answers)
         self.window_tokens = window_tokens
+        self.tokens_factor = 1
         self.body_bytes_max = BODY_BYTES_MAX
         self.counted: list[Any] = []
         self.book = Book()
@@ -83,7 +85,7 @@ class FakeAnthropic(FakeServer):
             await self._error(send, 400, found[0].message)
         elif counting:
             self.counted.append(body)
-            await reply(send, 200, {"input_tokens": _tokens(body)}, self._headers())
+            await reply(send, 200, {"input_tokens": self.tokens_factor * _tokens(body)}, self._headers())
         else:
             paths = [misfit.at for misfit in dropped] if BINDING_BETA in betas else None
             streams = body.get("stream") is True

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from jsonschema import Draft202012Validator, SchemaError
+import jsonschema_rs
 
 from tests.fakes.claude_models import Claude
 from tests.fakes.pictures import picture
@@ -14,6 +14,7 @@ from tests.fakes.shapes import Breach
 BREAKPOINTS_MAX = 4
 STRICT_TOOLS_MAX, OPTIONAL_MAX, UNIONS_MAX = 20, 24, 16
 IMAGE_BYTES_MAX, IMAGE_PIXELS_MAX, MANY_IMAGES, MANY_IMAGE_PIXELS_MAX = 10_000_000, 8000, 20, 2000
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
 
@@ -44,9 +45,7 @@ def _schema(schema: dict[str, Any], at: str) -> Iterator[Breach]:
         yield Breach(f"{at}.type", "Input should be 'object'")
     if schema.keys() & {"oneOf", "allOf", "anyOf"}:
         yield Breach(at, "input_schema does not support oneOf, allOf, or anyOf at the top level")
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError:
+    if not jsonschema_rs.meta.is_valid({**schema, "$schema": _DRAFT}):
         yield Breach(at, "JSON schema is invalid. It must match JSON Schema draft 2020-12")
         return
     for name in schema.get("properties", {}):

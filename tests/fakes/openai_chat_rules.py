@@ -47,7 +47,7 @@ def breaches(body: Any) -> list[Breach]:
     """Everything that is wrong with a request body; empty for one that is served."""
     if not isinstance(body, dict):
         return [Breach("We could not parse the JSON body of your request.", None)]
-    return [*_arguments(body), *_tools(body), *_conversation(body.get("messages"), _declared(body))]
+    return [*_arguments(body), *_tools(body), *_conversation(body.get("messages"))]
 
 
 def _arguments(body: dict[str, Any]) -> Iterator[Breach]:
@@ -65,14 +65,6 @@ def _arguments(body: dict[str, Any]) -> Iterator[Breach]:
             yield Breach(f"Invalid '{key}': integer below minimum value.", key)
     if {"max_tokens", "max_completion_tokens"} <= body.keys():
         yield Breach("Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.", "max_tokens")
-
-
-def _declared(body: dict[str, Any]) -> set[str] | None:
-    """The names of the declared tools; None where the request declares none."""
-    tools = body.get("tools")
-    if not isinstance(tools, list):
-        return None
-    return {str(tool["function"].get("name")) for tool in tools if isinstance(tool, dict) and isinstance(tool.get("function"), dict)}
 
 
 def _tools(body: dict[str, Any]) -> Iterator[Breach]:
@@ -115,7 +107,7 @@ def _choice(choice: dict[str, Any], names: list[Any]) -> Iterator[Breach]:
             yield Breach("Tool choice names a function that is not among 'tools'.", "tool_choice", "invalid_value")
 
 
-def _conversation(messages: Any, declared: set[str] | None) -> Iterator[Breach]:
+def _conversation(messages: Any) -> Iterator[Breach]:
     """Walks the messages once. `open_calls` are those of the last answer that no tool message has answered yet."""
     if not isinstance(messages, list) or not messages:
         yield Breach("Invalid 'messages': empty array. Expected an array with minimum length 1.", "messages", "empty_array")
@@ -140,7 +132,7 @@ def _conversation(messages: Any, declared: set[str] | None) -> Iterator[Breach]:
             yield _unanswered(open_calls, at)
         open_calls, after_calls = set(), False
         if role == "assistant":
-            for call_id, breach in _calls(message, at, declared):
+            for call_id, breach in _calls(message, at):
                 if breach is not None:
                     yield breach
                 if call_id in seen:
@@ -186,7 +178,7 @@ def _keys(message: dict[str, Any], role: str, at: str) -> Iterator[Breach]:
         yield Breach(f"Invalid type for '{at}.name'.", f"{at}.name", "invalid_type")
 
 
-def _calls(message: dict[str, Any], at: str, declared: set[str] | None) -> Iterator[tuple[str, Breach | None]]:
+def _calls(message: dict[str, Any], at: str) -> Iterator[tuple[str, Breach | None]]:
     """Each call's id, and what is wrong with the call."""
     if "tool_calls" not in message:
         return
@@ -207,6 +199,4 @@ def _calls(message: dict[str, Any], at: str, declared: set[str] | None) -> Itera
             breach = Breach(f"Invalid '{where}.function.name': string does not match pattern.", f"{where}.function.name")
         if not isinstance(call["id"], str) or not 1 <= len(call["id"]) <= 40:
             breach = Breach(f"Invalid '{where}.id': string too long or empty.", f"{where}.id", "string_above_max_length")
-        if declared is not None and function["name"] not in declared:
-            breach = Breach(f"'{where}' calls a function that is not among 'tools'.", where)
         yield str(call["id"]), breach

@@ -31,6 +31,7 @@ SERVED = [
     body(USER),
     body({"role": "developer", "content": "Be brief."}, USER, USER, asks("a", "b"), result("b"), result("a"), {"role": "assistant", "content": "7"}),
     body(USER, asks("a"), result("a"), tools=[TOOL], tool_choice="auto", stream_options={"include_usage": True}),
+    body(USER, asks("a", name="other"), result("a"), tools=[TOOL]),  # names of the history need not be declared
     body(USER, tools=[{"type": "function", "function": {**TOOL["function"], "entrypoint": None}}]),  # ignored, not refused (12.4)
     body({"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "image_url", "image_url": {"url": "data:,"}}]}),
     body(
@@ -53,7 +54,6 @@ REFUSED = {
     "same id twice": body(asks("a"), result("a"), asks("a"), result("a")),
     "id too long": body(asks("a" * 41), result("a" * 41)),
     "name out of bounds": body(asks("a", name="co unt"), result("a")),
-    "tool not declared": body(asks("a", name="other"), result("a"), tools=[TOOL]),
     "empty answer": body(USER, {"role": "assistant", "content": None}),
     "no calls": body(USER, {"role": "assistant", "content": "x", "tool_calls": []}),
     "picture in a result": body(asks("a"), {"role": "tool", "tool_call_id": "a", "content": [{"type": "image_url", "image_url": {"url": "u"}}]}),

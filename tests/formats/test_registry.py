@@ -11,4 +11,14 @@ def test_every_format_is_listed_under_its_dialect():
 
 
 def test_the_importers_of_this_build():
-    assert set(IMPORTERS) == {"jsonl", "openai-chat", "claude-code"}
+    assert list(IMPORTERS) == [
+        "jsonl",
+        "openai-chat",
+        "openai-responses",
+        "anthropic-messages",
+        "gemini",
+        "ai-sdk",
+        "claude-code",
+        "codex",
+        "pi",
+    ]

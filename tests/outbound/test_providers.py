@@ -143,12 +143,12 @@ async def test_an_operators_headers_are_sent_and_cannot_replace_ours(clients):
 @pytest.mark.parametrize("value", ["a\r\nx-evil: 1", "a\nb", "a\x00b", "café", "", " a"])
 def test_a_value_cannot_write_headers_of_its_own(value):
     with pytest.raises(UpstreamFault) as caught:
-        request_headers(upstream("http://h/v1", headers={"x-a": Secret(value)}))
+        request_headers(upstream("http://h/v1", headers={"x-a": Secret(value)}), CHAT)
     assert not value.strip() or value not in str(caught.value)
     with pytest.raises(UpstreamFault):
-        request_headers(upstream("http://h/v1", api_key=Secret(value)))
+        request_headers(upstream("http://h/v1", api_key=Secret(value)), CHAT)
     with pytest.raises(UpstreamFault):
-        request_headers(upstream("http://h/v1", headers={"x-a\r\nb": Secret("v")}))
+        request_headers(upstream("http://h/v1", headers={"x-a\r\nb": Secret("v")}), CHAT)
 
 
 async def test_no_key_no_authorization(clients):

@@ -15,7 +15,6 @@ from app.services.transfers.exports import EXPORT_FORMATS
 from app.services.transfers.imports import IMPORT_FORMATS
 
 _PIECE_BYTES = 64 * 1024
-_LATER_IMPORTS = ("openai-responses", "anthropic-messages", "gemini", "ai-sdk", "codex", "pi")
 _LATER_EXPORTS = ("anthropic-messages", "markdown")
 _MEDIA_TYPES = {"jsonl": NDJSON, "openai-chat": JSON}
 _FILE_NAMES = {"jsonl": "session.jsonl", "openai-chat": "session.json"}
@@ -76,7 +75,7 @@ OPERATIONS = (
         post_import,
         {201: ok("Imported", "The report.", ("Idempotent-Replayed",))},
         "sessions:write",
-        {"format": {**one_of(*IMPORT_FORMATS), "x-later": list(_LATER_IMPORTS)}, "agent": column(64, 1), "dry_run": BOOL},
+        {"format": one_of(*IMPORT_FORMATS), "agent": column(64, 1), "dry_run": BOOL},
         takes_bytes=True,
         errors=(404, 409),
     ),

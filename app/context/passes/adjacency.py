@@ -1,11 +1,12 @@
 """Who may stand beside whom: results in the order of their calls, user input first and last, an answer between results and input.
 
 What is put in is request-only text of a few words; nothing touches the ledger. Each is asked for by one of the target's rules, and
-none of them depends on what comes after its place, but for the closing words, which go as soon as there is something to answer.
+none of them depends on what comes after its place, but for the closing words, which go as soon as there is an input in their place.
 """
 
 from app.context.draft import Count, Draft, Item, NeutralMessage, Reason, Rendered, Role
-from app.entries.parts import Text, ToolCall
+from app.entries.messages import Answer
+from app.entries.parts import Media, Reasoning, Text, ToolCall
 
 NAME = "adjacency"
 
@@ -21,13 +22,23 @@ def run(draft: Draft, count: Count) -> None:
     rules = draft.sources.target.rules
     if rules.results_in_call_order:
         _order(draft)
-    if rules.reply_after_results:
-        _reply(draft, count)
+    if rules.reply_after_results or not rules.files_beside_results:
+        _reply(draft, count, rules.reply_after_results)
+    if rules.user_last:
+        _go_on(draft, count)
     messages = [item.message for item in draft.placed if item.message is not None]
-    if rules.user_first and (messages or draft.system) and not (messages and messages[0].role in _INPUT):
+    opened = messages[0].role in _INPUT if messages else not draft.system
+    if not opened and (rules.user_first or (rules.input_needed and not messages)):
         _insert(draft, 0, "user", OPENING_TEXT, Reason.USER_FIRST, count)
-    if rules.user_last and messages and messages[-1].role == "assistant":
+    if rules.user_last and messages and messages[-1].role == "assistant" and not _paused(draft.placed):
         _insert(draft, len(draft.placed), "user", CLOSING_TEXT, Reason.USER_LAST, count)
+
+
+def _paused(placed: list[Item]) -> bool:
+    """Whether the list ends with an answer that its provider paused: that one goes back as it is, to be gone on with (0.5)."""
+    last = next(item for item in reversed(placed) if item.message is not None)
+    body = None if last.source is None else last.source.body
+    return isinstance(body, Answer) and body.stop_reason == "paused"
 
 
 def _order(draft: Draft) -> None:
@@ -59,17 +70,45 @@ def _sort(draft: Draft, group: list[int], wanted: dict[str, int]) -> None:
             draft.replace(item, (Reason.RESULT_ORDER,), NAME, message)
 
 
-def _reply(draft: Draft, count: Count) -> None:
+def _reply(draft: Draft, count: Count, always: bool) -> None:
+    """An answer between results and the inputs behind them: always, or where there is a file among these."""
     before: str | None = None
+    gap: int | None = None
     gaps: list[int] = []
     for position, item in enumerate(draft.placed):
-        if item.message is None:
+        message = item.message
+        if message is None:
             continue
-        if before == "tool" and item.message.role in _INPUT:
-            gaps.append(position)
-        before = item.message.role
+        if message.role not in _INPUT:
+            gap = None
+        elif before == "tool":
+            gap = position
+        if gap is not None and (always or any(isinstance(part, Media) and part.kind == "file" for part in message.parts)):
+            gaps.append(gap)
+            gap = None
+        before = message.role
     for number, position in enumerate(gaps):
         _insert(draft, position + number, "assistant", REPLY_TEXT, Reason.REPLY_AFTER_RESULTS, count)
+
+
+def _go_on(draft: Draft, count: Count) -> None:
+    """The closing words stay before an answer that was given to them with thinking of the target's own.
+
+    Such an answer may not become the end of the message before it: its thinking leads its message, and may be bound to what stood
+    before it, the words included (wire-format notes 4.2).
+    """
+    after_answer = False
+    gaps: list[int] = []
+    for position, item in enumerate(draft.placed):
+        message = item.message
+        if message is None:
+            continue
+        answers = message.role == "assistant"
+        if after_answer and answers and any(isinstance(part, Reasoning) and part.opaque is not None for part in message.parts):
+            gaps.append(position)
+        after_answer = answers
+    for number, position in enumerate(gaps):
+        _insert(draft, position + number, "user", CLOSING_TEXT, Reason.USER_LAST, count)
 
 
 def _insert(draft: Draft, at: int, role: Role, text: str, reason: Reason, count: Count) -> None:

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from app.context.draft import Draft, NeutralMessage, NeutralRequest, Reason, SystemSection
+from app.context.draft import Draft, Item, NeutralMessage, NeutralRequest, Reason, SystemSection
 from app.context.passes.measure import declaration
 from app.context.sources import Tool
 from app.entries import lossless
@@ -18,6 +18,8 @@ from app.entries.producers import read_producer
 from app.models.resolve import Target
 
 NAME = "binding"
+
+_CALL_CHANGES = frozenset({Reason.ARGUMENTS_FITTED, Reason.TOOL_CALL_ID_FITTED, Reason.TOOL_CALL_ID_REPEATED})
 
 
 class _Prefix:
@@ -43,26 +45,40 @@ def run(draft: Draft, tools: Sequence[Tool]) -> None:
     target = draft.sources.target
     if not target.rules.prefix_bound:
         return
+    last = max((at for at, item in enumerate(draft.placed) if item.message is not None and _thinks(item.message)), default=-1)
+    if last < 0:
+        return  # nothing is bound to anything: no digest is needed
     prefix = _Prefix(target, [section for section, _ in draft.system], tools)
-    for item in draft.placed:
+    for item in draft.placed[: last + 1]:
         message = item.message
         if message is None:
             continue
-        if message.role == "assistant" and any(isinstance(part, Reasoning) for part in message.parts):
-            now = str(prefix)
+        if _thinks(message):
+            now = "" if _altered(item) else str(prefix)
             kept: list[Part] = []
+            places: list[int] = []
             for position, part in enumerate(message.parts):
                 if isinstance(part, Reasoning) and _bound_elsewhere(part, now):
                     draft.lose(item, "reasoning", "prefix_changed", position)
                 else:
                     kept.append(part)
+                    places.append(position)
             if not kept:
                 draft.drop(item, Reason.PREFIX_CHANGED, NAME)
                 continue
             if len(kept) < len(message.parts):
                 message = message._replace(parts=tuple(kept))
-                draft.replace(item, (Reason.PREFIX_CHANGED,), NAME, message)
+                draft.replace(item, (Reason.PREFIX_CHANGED,), NAME, message, places=tuple(places))
         prefix.add(message)
+
+
+def _thinks(message: NeutralMessage) -> bool:
+    return message.role == "assistant" and any(isinstance(part, Reasoning) for part in message.parts)
+
+
+def _altered(item: Item) -> bool:
+    """Whether a call beside the thinking is not what the model wrote: that block is bound as well."""
+    return any(step.reason in _CALL_CHANGES for step in item.steps)
 
 
 def _bound_elsewhere(part: Reasoning, prefix: str) -> bool:

@@ -3,8 +3,10 @@
 One picture of a kind that a provider refuses would make every later call of the session fail, so such a one is named instead of
 sent. Images and files of a tool result go behind the results of their answer, as user input, where they may not stand in one.
 Arguments keep their exact text where the wire takes text; where it takes an object, and the model wrote none, the text is wrapped.
+One that is an object but for line breaks and the like in its strings, as models write them, has those escaped.
 """
 
+import re
 from dataclasses import replace
 
 import orjson
@@ -24,7 +26,13 @@ EMPTY_ARGUMENTS = "{}"
 WRAPPED_KEY = "rawInvalidInput"
 """The key under which argument text that is no JSON object is sent where an object is asked for (wire-format notes 0.5, as the AI SDK does)."""
 
-Moved = list[tuple[Item, list[Part]]]
+_MARK = re.compile(r'\\.|["\0-\x1f]', re.DOTALL)
+"""An escaped character, the mark of a string's begin and end, a control character."""
+
+Placed = tuple[Part, int | None]
+"""A part, and the position of the part that it is of; None for words of our own."""
+
+Moved = list[tuple[Item, list[Placed]]]
 """Media on their way behind the results of an answer."""
 
 
@@ -63,8 +71,8 @@ class _Fitter:
         self._count = count
         self._rules: WireRules = draft.sources.target.rules
         self._types = {"image": frozenset(self._rules.image_types.split()), "file": frozenset(self._rules.file_types.split())}
-        self._parts: list[Part] = []
-        self._moved: list[Part] = []
+        self._parts: list[Placed] = []
+        self._moved: list[Placed] = []
         self._reasons: dict[Reason, None] = {}
         self._tokens = 0
 
@@ -81,7 +89,7 @@ class _Fitter:
                 return True
         return False
 
-    def fit(self, item: Item, message: NeutralMessage) -> list[Part]:
+    def fit(self, item: Item, message: NeutralMessage) -> list[Placed]:
         """Changes the message, and returns the media that go behind the results of its answer."""
         self._parts, self._moved, self._reasons, self._tokens = [], [], {}, item.tokens
         for position, part in enumerate(message.parts):
@@ -90,28 +98,29 @@ class _Fitter:
             elif isinstance(part, Text) and not self._rules.blank_texts and (not part.text or part.text.isspace()):
                 self._reasons[Reason.BLANK_TEXT] = None
                 self._tokens -= self._count(part.text)
-            elif isinstance(part, ToolCall) and (arguments := _arguments(part.arguments, self._rules.arguments)) is not None:
-                self._call(item, position, part, arguments)
+            elif isinstance(part, ToolCall) and (fitted := _arguments(part.arguments, self._rules.arguments)) is not None:
+                self._call(item, position, part, *fitted)
             else:
-                self._parts.append(part)
+                self._parts.append((part, position))
         if not self._parts and message.role == "tool" and not self._rules.blank_texts:
-            self._add_text(NO_OUTPUT, Reason.BLANK_TEXT)
+            self._add_text(NO_OUTPUT, Reason.BLANK_TEXT, None)
         if not self._parts and message.role != "tool":
             self._draft.drop(item, Reason.BLANK_MESSAGE, NAME)
         elif self._reasons:
-            self._draft.replace(item, tuple(self._reasons), NAME, message._replace(parts=tuple(self._parts)), max(0, self._tokens))
+            parts, places = tuple(part for part, _ in self._parts), tuple(place for _, place in self._parts)
+            self._draft.replace(item, tuple(self._reasons), NAME, message._replace(parts=parts), max(0, self._tokens), places)
         return self._moved
 
     def _media(self, item: Item, message: NeutralMessage, position: int, media: Media) -> None:
         why = "not_in_answers" if message.role == "assistant" else self._obstacle(media)
         if why is not None:
             self._draft.lose(item, media.kind, why, position)
-            self._add_text(stand_in(media), Reason.MEDIA_NOT_TAKEN)
+            self._add_text(stand_in(media), Reason.MEDIA_NOT_TAKEN, position)
         elif message.role == "tool" and not self._in_result(message, media):
-            self._moved.append(media)
-            self._add_text(f"[{media.kind} below]", Reason.MEDIA_MOVED)
+            self._moved.append((media, item.place(position)))
+            self._add_text(f"[{media.kind} below]", Reason.MEDIA_MOVED, position)
         else:
-            self._parts.append(media)
+            self._parts.append((media, position))
 
     def _in_result(self, message: NeutralMessage, media: Media) -> bool:
         rules = self._rules
@@ -131,26 +140,41 @@ class _Fitter:
         most = rules.image_bytes_max if image else rules.file_bytes_max
         return f"{media.kind}_too_large" if most and blob.byte_length > most else None
 
-    def _call(self, item: Item, position: int, call: ToolCall, arguments: str) -> None:
-        blank = not call.arguments or call.arguments.isspace()
-        self._draft.lose(item, "arguments", "empty_arguments" if blank else "no_object", position)
+    def _call(self, item: Item, position: int, call: ToolCall, arguments: str, why: str) -> None:
+        self._draft.lose(item, "arguments", why, position)
         self._reasons[Reason.ARGUMENTS_FITTED] = None
         self._tokens += self._count(arguments) - self._count(call.arguments)
-        self._parts.append(replace(call, arguments=arguments))
+        self._parts.append((replace(call, arguments=arguments), position))
 
-    def _add_text(self, text: str, reason: Reason) -> None:
+    def _add_text(self, text: str, reason: Reason, position: int | None) -> None:
         self._reasons[reason] = None
         self._tokens += self._count(text)
-        self._parts.append(Text(text))
+        self._parts.append((Text(text), position))
 
 
-def _arguments(arguments: str, spelled_as: str) -> str | None:
-    """Argument text that can be sent in place of the model's; None where its own can."""
+def _arguments(arguments: str, spelled_as: str) -> tuple[str, str] | None:
+    """Argument text that can be sent in place of the model's, and why; None where its own can."""
     if not arguments or arguments.isspace():
-        return EMPTY_ARGUMENTS
+        return EMPTY_ARGUMENTS, "empty_arguments"
     if spelled_as == "text" or _is_object(arguments):
         return None
-    return lossless.dumps({WRAPPED_KEY: arguments})
+    escaped = _escaped(arguments)
+    if escaped != arguments and _is_object(escaped):
+        return escaped, "control_characters"
+    return lossless.dumps({WRAPPED_KEY: arguments}), "no_object"
+
+
+def _escaped(text: str) -> str:
+    """The text with the control characters inside its strings escaped, which JSON asks for and not every model does."""
+    inside = False
+
+    def spelled(mark: re.Match[str]) -> str:
+        nonlocal inside
+        if mark[0] == '"':
+            inside = not inside
+        return f"\\u{ord(mark[0]):04x}" if inside and mark[0] < " " else mark[0]
+
+    return _MARK.sub(spelled, text)
 
 
 def _is_object(text: str) -> bool:
@@ -176,9 +200,10 @@ def stand_in(media: Media) -> str:
     return f"[{media.kind} not shown{': ' if facts else ''}{', '.join(facts)}]"
 
 
-def _place_behind(draft: Draft, position: int, item: Item, media: list[Part], count: Count) -> None:
+def _place_behind(draft: Draft, position: int, item: Item, media: list[Placed], count: Count) -> None:
     source = item.source
     name = "" if item.message is None else item.message.name or ""
     text = f"[From the result of {name}:]" if name else "[From the result:]"
     origin = Rendered(NAME, None if source is None else source.entry.seq)
-    draft.insert(position, NeutralMessage("user", (Text(text), *media), origin), Reason.MEDIA_MOVED, NAME, count(text))
+    message = NeutralMessage("user", (Text(text), *[part for part, _ in media]), origin)
+    draft.insert(position, message, Reason.MEDIA_MOVED, NAME, count(text), (None, *[place for _, place in media]))

@@ -6,11 +6,13 @@ one that it was made behind is asked by `binding`, once the rest of the list sta
 - a signed, encrypted or unmodelled block is left out, and so is what stood beside a text or a call;
 - thinking in plain words becomes text where the rules say so (X-20), unless the answer is the model's own, which has no use for it;
 - blank thinking says nothing and is left out without a word.
+
+Input may hold such blocks too: imports keep what they do not model as it stood in the file.
 """
 
 from app.context.draft import Count, Draft, Item, NeutralMessage, Reason
 from app.entries.messages import Answer
-from app.entries.parts import Opaque, Part, Reasoning, Text, ToolCall, with_block
+from app.entries.parts import Media, Opaque, Part, Reasoning, Text, ToolCall, with_block
 from app.entries.producers import Producer, read_producer
 from app.models.resolve import Target
 
@@ -18,21 +20,24 @@ NAME = "reasoning"
 
 
 def run(draft: Draft, count: Count) -> None:
-    """Leaves in each answer only what the target may get; O(parts)."""
+    """Leaves in each message only what the target may get; O(parts)."""
     for item in draft.placed:
         message = item.message
-        if message is None or message.role != "assistant":
+        if message is None:
             continue
+        answer = message.role == "assistant"
         for part in message.parts:
-            if (type(part) is Text or type(part) is ToolCall) and part.opaque is None:
+            if type(part) is Media or ((type(part) is Text or type(part) is ToolCall) and part.opaque is None):
                 continue
-            _answer(draft, item, message, count)
-            break
+            if answer or type(part) is Opaque:
+                _fit(draft, item, message, count)
+                break
 
 
-def _answer(draft: Draft, item: Item, message: NeutralMessage, count: Count) -> None:
+def _fit(draft: Draft, item: Item, message: NeutralMessage, count: Count) -> None:
     target = draft.sources.target
     kept: list[Part] = []
+    places: list[int] = []
     reasons: dict[Reason, None] = {}
     dropped: list[str] = []
     own = item.source is not None and isinstance(item.source.body, Answer) and item.source.body.model == target.model.name
@@ -40,21 +45,23 @@ def _answer(draft: Draft, item: Item, message: NeutralMessage, count: Count) -> 
         found, loss, reason = _fitted(part, target, own)
         if reason is None:
             kept.append(part)
+            places.append(position)
             continue
         reasons[reason] = None
         if loss is not None:
             draft.lose(item, loss[0], loss[1], position)
         if found is not None:
             kept.append(found)
+            places.append(position)
         elif isinstance(part, Reasoning):
             dropped.append(part.text)
     if not reasons:
         return
-    if not kept:
+    if not kept and message.role != "tool":  # a call needs its result, be it empty
         draft.drop(item, next(iter(reasons)), NAME)
         return
     tokens = max(0, item.tokens - sum(count(text) for text in dropped))
-    draft.replace(item, tuple(reasons), NAME, message._replace(parts=tuple(kept)), tokens)
+    draft.replace(item, tuple(reasons), NAME, message._replace(parts=tuple(kept)), tokens, tuple(places))
 
 
 Fitted = tuple[Part | None, tuple[str, str] | None, Reason | None]

@@ -4,7 +4,7 @@ The form is strict, so that an answer is a call or is none: the whole reply is o
 promotes such a reply to a call is `formats/text_tools.py`; in the ledger it is a call like any other (S0-27).
 """
 
-from app.context.draft import Count, Draft, Item, NeutralMessage, Reason, SystemSection
+from app.context.draft import Count, Draft, Item, NeutralMessage, Places, Reason, SystemSection
 from app.context.passes.measure import declaration
 from app.context.sources import Tool
 from app.entries import lossless
@@ -48,8 +48,10 @@ def spelled(call: ToolCall) -> str:
 def _result(draft: Draft, item: Item, message: NeutralMessage, count: Count) -> None:
     head = f"[result of {message.name or 'the call'}]\n" + (ERROR_MARK if message.is_error else "")
     first = message.parts[0] if message.parts else None
-    said: tuple[Part, ...] = (
-        (first._replace(text=head + first.text), *message.parts[1:]) if isinstance(first, Text) else (Text(head.rstrip("\n")), *message.parts)
-    )
+    places: Places | None = None
+    if isinstance(first, Text):
+        said: tuple[Part, ...] = (first._replace(text=head + first.text), *message.parts[1:])
+    else:
+        said, places = (Text(head.rstrip("\n")), *message.parts), (None, *range(len(message.parts)))
     told = NeutralMessage("user", said, message.origin)
-    draft.replace(item, (Reason.RESULT_AS_TEXT,), NAME, told, item.tokens + count(head))
+    draft.replace(item, (Reason.RESULT_AS_TEXT,), NAME, told, item.tokens + count(head), places)

@@ -11,20 +11,15 @@ from typing import Any
 from app.entries import lossless
 from app.entries.messages import Answer, Message, Status, ToolResult
 from app.entries.parts import Part, Text, ToolCall
+from app.entries.producers import imported_producer
 from app.entries.wire import read_timestamp
-from app.formats.claude_code.blocks import answer_part, input_part, result_parts
 from app.formats.claude_code.branch import blocks, current_branch, is_conversation
 from app.formats.protocols import ImportedMessage, ImportedSession, Note, UnreadableImport
-from app.formats.reading import lines, mapping, values, word
+from app.formats.reading import mapping, word
+from app.formats.reading.anthropic_blocks import DIALECT, STOP_REASONS, answer_part, input_part, result_parts
+from app.formats.reading.files import first_words
+from app.formats.reading.files import records as read_records
 
-_STOP_REASONS = {
-    "end_turn": "finished",
-    "stop_sequence": "finished",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "refusal": "refused",
-    "model_context_window_exceeded": "length",
-}
 _NOT_CONVERSATION = {
     "progress": "progress of a hook, a command or a subagent; the client shows it and never sends it",
     "file-history-snapshot": "the client's undo data for files",
@@ -33,6 +28,7 @@ _NOT_CONVERSATION = {
     "summary": "the title of another session",
     "pr-link": "a link of the client to a pull request",
 }
+_PRODUCER = imported_producer(DIALECT, None)
 _KEPT_FIELDS = ("uuid", "requestId", "cwd", "gitBranch", "version", "agentId", "permissionMode", "slug")
 _LOST_FIELDS = {
     "toolUseResult": "the client's own copy of a tool result; it is never sent to a model",
@@ -44,24 +40,9 @@ _LOST_FIELDS = {
 
 def read(data: Iterable[bytes]) -> Iterator[ImportedSession]:
     """The sessions of one file, the main one first. Raises `UnreadableImport` where no line is of this format."""
-    records: list[tuple[str, Mapping[str, Any]]] = []
-    broken: list[Note] = []
-    for number, line in lines(data):
-        source = f"line {number}"
-        if line is None:
-            broken.append(Note(source, "line", "longer than an import takes"))
-            continue
-        try:
-            found = values(line)
-        except ValueError:
-            broken.append(Note(source, "line", "no JSON"))
-            continue
-        for index, value in enumerate(found):
-            place = source if len(found) == 1 else f"{source} object {index + 1}"
-            if isinstance(value, Mapping) and isinstance(value.get("type"), str):
-                records.append((place, value))
-            else:
-                broken.append(Note(place, "line", "no record of a session file"))
+    held, broken = read_records(data)
+    records = [(place, record) for place, record in held if isinstance(record.get("type"), str)]
+    broken += [Note(place, "line", "no record of a session file") for place, record in held if not isinstance(record.get("type"), str)]
     if not any(is_conversation(record) for _, record in records):
         raise UnreadableImport("The file holds no message of a Claude Code session.")
     for index, group in enumerate(_sessions(records)):
@@ -107,9 +88,7 @@ class _Session:
         session.lost.extend(Note(f"{count} lines", name, _LOST_FIELDS[name]) for name, count in self.fields.items())
         first = next(record for record in self.records if is_conversation(record))
         session.external_id = "/".join(str(part) for part in (word(first, "sessionId"), word(first, "agentId")) if part) or None
-        if session.title is None:
-            asked = [title for entry in session.entries if entry.kind == "user_message" and not entry.hidden and (title := _title(entry))]
-            session.title = next((title for title in asked if not title.startswith("<")), asked[0] if asked else None)
+        session.title = session.title or first_words(session.entries)
         return session
 
     def _beside(self, index: int, record: Mapping[str, Any]) -> None:
@@ -149,12 +128,13 @@ class _Session:
         message, place = record["message"], self.places[index]
         model = word(message, "model") or "unknown"
         content = message.get("content")
-        parts: list[Part] = [answer_part(block, model, place, self.session) for block in blocks(record)]
+        producer = imported_producer(DIALECT, model)
+        parts: list[Part] = [answer_part(block, producer, place, self.session) for block in blocks(record)]
         if isinstance(content, str):
             parts.append(Text(content))
         self.names.update({part.tool_call_id: part.name for part in parts if isinstance(part, ToolCall)})
         response = word(message, "id")
-        stop = _STOP_REASONS.get(str(message.get("stop_reason")))
+        stop = STOP_REASONS.get(str(message.get("stop_reason")))
         if response is not None and response in self.answers:
             self._extend(self.answers[response], parts, stop, index)
             return
@@ -183,10 +163,10 @@ class _Session:
             result = mapping(block)
             tool_call_id = word(result, "tool_use_id")
             if result.get("type") != "tool_result" or tool_call_id is None:
-                said.append(input_part(block, place, self.session))
+                said.append(input_part(block, _PRODUCER, place, self.session))
                 continue
             found += self._say(index, record, said)
-            parts = result_parts(result.get("content"), place, self.session)
+            parts = result_parts(result.get("content"), _PRODUCER, place, self.session)
             self._add(index, record, "tool_result", ToolResult(tool_call_id, parts, self.names.get(tool_call_id), result.get("is_error") is True))
             found += 1
         found += self._say(index, record, said)
@@ -223,9 +203,3 @@ class _Session:
 
 def _with(entry: ImportedMessage, body: Answer, attributes: str) -> ImportedMessage:
     return ImportedMessage(entry.kind, body, entry.at, attributes, entry.hidden, entry.include_in_context)
-
-
-def _title(entry: ImportedMessage) -> str | None:
-    parts = entry.body.parts if isinstance(entry.body, Message) else ()
-    text = " ".join(next((part.text for part in parts if isinstance(part, Text)), "").split())
-    return text[:80] or None

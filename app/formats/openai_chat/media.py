@@ -4,6 +4,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
+from app.context.passes.fitting import stand_in
 from app.entries.parts import Media
 from app.formats.openai_chat.rules import AUDIO_FORMATS
 from app.models.wire_rules import WireRules
@@ -28,16 +29,6 @@ def media_part(media: Media, blobs: Mapping[str, bytes], rules: WireRules) -> tu
         named = {"document_name": media.filename} if media.filename else {}
         return {"type": "document_url", "document_url": url, **named}, None
     return {"type": "file", "file": {"file_data": url, "filename": media.filename or "file"}}, None
-
-
-def stand_in(media: Media) -> str:
-    """What the model is told of a picture or a file that it does not get: kind, name, media type and size."""
-    facts = [media.filename] if media.filename else []
-    if media.blob is not None:
-        facts += [media.blob.media_type, f"{media.blob.byte_length} bytes"]
-    elif media.url is not None and not media.url.startswith("data:"):
-        facts.append(media.url)
-    return f"[{media.kind} not shown{': ' if facts else ''}{', '.join(facts)}]"
 
 
 def _obstacle(media: Media, blobs: Mapping[str, bytes], rules: WireRules) -> str | None:

@@ -1,16 +1,15 @@
 """Chat Completions messages to sessions: an array of messages, an object with `messages`, or one of these a line."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from typing import Any
 
-from app.config.limits import IMPORT_LINE_BYTES_MAX, JSON_DEPTH_MAX
 from app.entries import lossless
 from app.entries.messages import Answer, Body, Message, ToolResult
 from app.entries.parts import Opaque, Part, Reasoning, Text, ToolCall
 from app.formats.openai_chat.rules import DIALECT
 from app.formats.protocols import ImportedMessage, ImportedSession, Note, UnreadableImport
-from app.formats.reading import lines, mapping, store, store_url, values
+from app.formats.reading import mapping, store, store_url
+from app.formats.reading.files import documents
 
 _READ = frozenset({"role", "content", "refusal", "tool_calls", "function_call", "tool_call_id", "name", "reasoning_content", "reasoning"})
 _KINDS = {"system": "system_message", "developer": "system_message", "user": "user_message"}
@@ -18,38 +17,8 @@ _KINDS = {"system": "system_message", "developer": "system_message", "user": "us
 
 def read(data: Iterable[bytes]) -> Iterator[ImportedSession]:
     """A session for each conversation of the file. Raises `UnreadableImport` where there is none."""
-    source = iter(data)
-    head, total = list[bytes](), 0
-    for piece in source:
-        head.append(piece)
-        total += len(piece)
-        if total > IMPORT_LINE_BYTES_MAX:
-            break
-    if total <= IMPORT_LINE_BYTES_MAX:
-        try:
-            document = lossless.loads(b"".join(head).removeprefix(b"\xef\xbb\xbf"), JSON_DEPTH_MAX)
-        except lossless.InvalidJson:
-            document = None
-        if document is not None:
-            yield _session(document, "")
-            return
-    yield from _by_line(chain(head, source))
-
-
-def _by_line(data: Iterable[bytes]) -> Iterator[ImportedSession]:
-    any_found = False
-    for number, line in lines(data):
-        if line is None:
-            raise UnreadableImport(f"Line {number} is longer than an import takes.")
-        try:
-            found = values(line)
-        except ValueError:
-            raise UnreadableImport(f"Line {number} is no JSON.") from None
-        for value in found:
-            any_found = True
-            yield _session(value, f"line {number} ")
-    if not any_found:
-        raise UnreadableImport("The file is empty.")
+    for prefix, document in documents(data):
+        yield _session(document, prefix)
 
 
 def _session(document: Any, prefix: str) -> ImportedSession:

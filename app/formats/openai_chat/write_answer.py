@@ -9,9 +9,9 @@ import re
 from typing import Any
 
 from app.config.limits import JSON_DEPTH_MAX
+from app.context.passes.fitting import stand_in
 from app.entries import lossless
 from app.entries.parts import Media, Opaque, Part, Reasoning, Text, ToolCall
-from app.formats.openai_chat.media import stand_in
 from app.formats.openai_chat.rules import DIALECT, EMPTY_ARGUMENTS, GIVEN_BACK
 from app.formats.protocols import WireLoss
 from app.formats.writing import Writing

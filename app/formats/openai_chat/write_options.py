@@ -47,6 +47,8 @@ def options(writing: Writing, request: NeutralRequest) -> dict[str, Any]:
         writing.losses.append(WireLoss("reasoning_effort", "not_in_format" if sent is None else "nearest_sent"))
     if sent is not None:
         found |= _thinking(rules.thinking, sent)
+    if request.cache_key is not None:
+        found["prompt_cache_key"] = request.cache_key
     found["stream"] = True
     if rules.stream_usage:
         found["stream_options"] = {"include_usage": True}

@@ -9,9 +9,10 @@ from functools import partial
 from typing import Any
 
 from app.context.draft import NeutralRequest
+from app.context.passes.fitting import stand_in
 from app.context.sources import Tool
 from app.entries.parts import Media, Opaque, Part, Reasoning, Text
-from app.formats.openai_chat.media import media_part, stand_in
+from app.formats.openai_chat.media import media_part
 from app.formats.openai_chat.rules import ERROR_MARK
 from app.formats.openai_chat.write_answer import AnswerWriter
 from app.formats.openai_chat.write_options import options, thinks

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,11 +17,14 @@ from app.entries.messages import Body, NewEntry, blobs_of, decode, with_parts
 from app.entries.parts import Media
 from app.entries.settings import SessionOpened
 from app.formats.protocols import ImportedMessage, ImportedSession, Note
+from app.services.transfers.sizes import fitted, lightened
 from app.services.write import Draft, Writer, loaded
 from app.storage.rows import AgentRow
 from app.storage.types import NewBlob, OpenSession
 
 JSONL = "jsonl"
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+"""What a column of text cannot hold; the texts of messages can."""
 
 
 @dataclass(slots=True)
@@ -70,18 +74,19 @@ class Prepared:
 async def prepare(writer: Writer, format: str, session: ImportedSession) -> Prepared:
     """Counts, encodes and names a session of that format. Raises `Invalid` for an export without its first entries."""
     lost, changed = list(session.lost), list(session.changed)
-    title = session.title
+    title = None if session.title is None else _UNSTORABLE.sub("\ufffd", session.title)
     if title is not None and len(title) > TITLE_CHARS_MAX:
         title = title[:TITLE_CHARS_MAX]
         changed.append(Note("title", "length", f"cut to {TITLE_CHARS_MAX} characters"))
-    drafts = await asyncio.to_thread(lambda: [_draft(number, message, session, lost) for number, message in enumerate(session.entries)])
+    drafts = await asyncio.to_thread(lambda: [_draft(number, message, session, changed, lost) for number, message in enumerate(session.entries)])
     entries, made = await writer.prepare(drafts)
     blobs = {digest: NewBlob(digest, media_type, content) for digest, (media_type, content) in session.blobs.items()}
     blobs |= {blob.digest: blob for blob in made}
     if format == JSONL:
         return _archive(session, title, entries, blobs, changed, lost)
+    fitting = fitted(entries, lost)
     opening = OpenSession(title=title, external_id=_external_id(format, session, entries))
-    return Prepared(title, entries, blobs, opening, session.kept, changed, lost)
+    return Prepared(title, fitting, blobs, opening, session.kept, changed, lost)
 
 
 def _archive(
@@ -116,7 +121,7 @@ def _archive(
     return Prepared(title, exact, blobs, opening, session.kept, changed, lost, True, named, agents if isinstance(agents, Mapping) else {})
 
 
-def _draft(number: int, message: ImportedMessage, session: ImportedSession, lost: list[Note]) -> Draft:
+def _draft(number: int, message: ImportedMessage, session: ImportedSession, changed: list[Note], lost: list[Note]) -> Draft:
     attributes = message.attributes
     if attributes is not None and len(attributes.encode()) > ATTRIBUTES_BYTES_MAX:
         lost.append(Note(f"message {number}", "attributes", f"larger than {ATTRIBUTES_BYTES_MAX} bytes"))
@@ -124,6 +129,8 @@ def _draft(number: int, message: ImportedMessage, session: ImportedSession, lost
     body: Body | str = message.body
     if isinstance(body, str) and message.kind in MESSAGE_KINDS:
         body = _whole(decode(message.kind, body), session.blobs)
+    elif not isinstance(body, str):
+        body = lightened(body, number, changed)
     return Draft(
         message.kind,
         body,
@@ -156,7 +163,7 @@ def _exact(entry: NewEntry, message: ImportedMessage) -> NewEntry:
 def _external_id(format: str, session: ImportedSession, entries: Sequence[NewEntry]) -> str:
     """By what the file calls the session, else by its content, so that the same file again finds it."""
     name = session.external_id
-    if name is None or len(name) + len(format) >= IDENTIFIER_CHARS_MAX or "\0" in name:
+    if name is None or len(name) + len(format) >= IDENTIFIER_CHARS_MAX or _UNSTORABLE.search(name):
         content = hashlib.sha256()
         for entry in entries:
             content.update(f"{entry.kind}\n{entry.payload}\n".encode())

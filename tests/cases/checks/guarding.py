@@ -129,3 +129,20 @@ async def headers_of_answers(done: Done) -> None:
         assert not {"set-cookie", "x-evil"} & answer.headers.keys()
         assert re.fullmatch("[A-Za-z0-9._-]{1,128}", answer.headers["x-request-id"])
         assert "z" * 100 not in answer.headers["x-request-id"]
+
+
+@expects("key-in-upstream-url-traceback", pytest.mark.req("X-86"))
+async def a_key_that_the_provider_repeats(done: Done) -> None:
+    """The error names the status; upstream, dialect and attempts stand in the record of the call. A path is none of a client's business."""
+    key = done.case.input["credentials"]["api_key"]
+    (seen,) = done.played.seen
+    assert seen.headers["x-goog-api-key"] == key
+    assert key not in seen.path
+    assert (done.turn["status"], done.turn["error"]["code"], done.turn["error"]["attempt_status"]) == ("failed", "upstream-error", 400)
+    calls = await done.world.call("GET", f"/sessions/{done.session}/calls", 200)
+    (call,) = calls.json()["data"]
+    assert (call["upstream"], call["dialect"], call["attempts"][0]["http_status"]) == ("gemini", "gemini", 400)
+    metrics = await done.world.client.get("/metrics")
+    ledger = await done.world.ledger(done.session)
+    for told in (str(done.turn), "\n".join(done.lines), calls.text, str(ledger), metrics.text, done.place.log.getvalue()):
+        assert "AIzaSy" not in told

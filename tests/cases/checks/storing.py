@@ -4,7 +4,7 @@ import pytest
 
 from tests.cases.checks.registry import expects
 from tests.cases.done import Done
-from tests.cases.needs import ERASURE
+from tests.cases.needs import ERASURE, unfinished
 from tests.services.world import text
 
 
@@ -76,8 +76,9 @@ def p95(seconds: list[float]) -> float:
 
 @expects("n-plus-one-projection")
 async def a_long_session_in_few_statements(done: Done) -> None:
-    """On the dialects that are built: the rule is about the statements."""
-    assert len(done.inputs[0]["body"]["messages"]) == done.case.input["session_rows"]
+    """Inputs that follow one another are one message of this dialect: its blocks are counted."""
+    (message,) = done.inputs[0]["body"]["messages"]
+    assert len(message["content"]) == done.case.input["session_rows"] * done.case.input["parts_per_message"]
     assert len(done.facts["statements"]) <= 10
     assert done.facts["seconds"] < 3
 
@@ -103,15 +104,14 @@ async def nothing_is_changed_by_hand(done: Done) -> None:
     """The service's role has no right to change an entry, so that no statement comes as far as a trigger."""
     assert done.facts["sql"] == ["42501", "42501"]
     assert [text(entry) for entry in await done.raw()] == ["a"]
-    if not ERASURE.built():
-        pytest.skip(f"the steps before it hold; needs {ERASURE.name}")
+    unfinished(ERASURE)
 
 
 @expects("concurrent-migration-start")
 async def several_migrations_at_once(done: Done) -> None:
     assert done.facts["killed"] == -9
     assert len(set(done.facts["reached"])) == 1
-    assert done.facts["applied"] == 1
+    assert len(done.facts["applied"]) == len(set(done.facts["applied"])) > 0
     assert done.facts["ready"] == [200, 200, 200, 200]
     assert (done.facts["again"], done.facts["applied_again"]) == (done.facts["reached"][0], 0)
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cases.checks.registry import expects
 from tests.cases.done import Done
-from tests.cases.streams import SETTLED, event_names, play_of, saying
+from tests.cases.streams import SETTLED, event_names, play_of, saying_in
 from tests.services.world import frames, roles, said, text
 
 UNSEEN = "a\u2028b\u0085c\x0bd\n\r\ne\r"
@@ -96,7 +96,7 @@ async def a_client_that_leaves_before_anything_came(done: Done) -> None:
     assert seen.left_at - done.facts["left_at"] < 2
     assert done.turn["status"] == "cancelled"
     assert await done.answered() == []
-    done.played.attempts = saying("next").attempts
+    done.played.attempts = [saying_in("anthropic-messages", "next")]
     assert (await done.world.turn(done.session, "again"))["status"] == "completed"
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.cases.checks.registry import expects
 from tests.cases.done import Done
+from tests.cases.needs import PRUNING, unfinished
 
 BIG = 9007199254740993
 JSON = {"content-type": "application/json"}
@@ -55,7 +56,8 @@ async def lone_surrogate(done: Done) -> None:
     assert done.answers[0].status_code == 201
     assert (await done.raw())[0]["body"]["parts"][0]["text"] == "hi \ud83d end"
     found = done.answers[1].json()
-    assert found["body"]["messages"][0]["content"] == "hi � end"
+    (block,) = found["body"]["messages"][0]["content"]
+    assert block["text"] == "hi � end"
     assert [(loss["what"], loss["why"]) for loss in found["losses"]] == [("text", "lone_surrogate")]
     (row,) = [one for one in found["manifest"]["decisions"] if one["source"].get("kind") == "entry"]
     assert row["pointer"] == "/messages/0"
@@ -64,11 +66,42 @@ async def lone_surrogate(done: Done) -> None:
     assert (await done.world.input(done.session))["body"]["messages"][1]["content"] == "😀"
 
 
+def arguments(found: Any) -> Any:
+    """The arguments of the only call of a body, in whichever dialect."""
+    body = found["body"]
+    if "contents" in body:
+        (part,) = body["contents"][1]["parts"]
+        return part["functionCall"]["args"]
+    message = body["messages"][1]
+    (call,) = message.get("tool_calls") or message["content"]
+    return call["input"] if "input" in call else call["function"]["arguments"]
+
+
 @expects("empty-args-zero-param-tool")
 async def empty_arguments(done: Done) -> None:
-    (call,) = done.inputs[0]["body"]["messages"][1]["tool_calls"]
-    assert call["function"]["arguments"] == "{}"
+    assert arguments(done.inputs[0]) == ("{}" if done.case.input["target"]["provider"] == "openai-chat" else {})
     assert (await done.raw())[1]["body"]["parts"][0]["arguments"] == ""
+
+
+@expects("non-object-args")
+async def arguments_that_are_no_object(done: Done) -> None:
+    """Chosen: what is no object is wrapped under one key, a text that spells one included; line breaks in strings are escaped."""
+    written = done.case.input["ledger"][1]["calls"][0]["arguments"]
+    wrapped = {"rawInvalidInput": written}
+    assert arguments(done.inputs[0]) == ({"a": "line1\nline2"} if done.case.part == 3 else wrapped)
+    assert [(loss["what"], loss["why"]) for loss in done.inputs[0]["losses"]] == [
+        ("arguments", "control_characters" if done.case.part == 3 else "no_object")
+    ]
+    assert (await done.raw())[1]["body"]["parts"][0]["arguments"] == written
+
+
+@expects("truncate-splits-surrogate-pair")
+async def a_long_result_is_whole(done: Done) -> None:
+    """Nothing is cut yet, so the whole text is sent, and as UTF-8."""
+    (result,) = [block for block in done.inputs[0]["body"]["messages"][2]["content"] if block["type"] == "tool_result"]
+    assert result["content"] == done.case.input["ledger"][2]["text"]
+    assert result["content"].encode().decode() == result["content"]
+    unfinished(PRUNING)
 
 
 @expects("int64-in-tool-result-and-state", pytest.mark.req("S1-11"))

@@ -4,9 +4,14 @@ import pytest
 
 from app.context.compile import Compiled, compile_context
 from app.context.draft import Rendered
+from app.context.passes.binding import bound_prefix
 from app.context.report import source_map
-from app.entries.parts import Text
+from app.entries.messages import Answer, Message
+from app.entries.parts import Blob, Media, Part, Reasoning, Text, ToolCall
 from tests.strategies import SYSTEM, Ledger, agent, call, target, tokens
+
+FILE = Media("file", Blob("sha256:" + "a" * 64, "application/pdf", 9))
+IMAGE = Media("image", Blob("sha256:" + "b" * 64, "image/png", 9))
 
 
 def told(found: Compiled) -> list[str]:
@@ -59,11 +64,42 @@ def test_a_list_that_has_to_begin_and_end_with_input_does():
     assert told(compile_context(ledger.sources(target=strict), tokens))[-1] == "user thanks"
 
 
+def test_an_answer_that_its_provider_paused_goes_back_as_it_is():
+    ledger = Ledger()
+    ledger.user("q")
+    ledger.add("assistant_message", Answer((Text("So far"),), stop_reason="paused"))
+    assert told(compile_context(ledger.sources(target=target(user_last=True)), tokens)) == ["user q", "assistant So far"]
+
+
 def test_instructions_alone_are_opened_and_nothing_stays_nothing():
     strict = target(user_first=True, user_last=True)
     alone = compile_context(Ledger().sources(agent(context=[SYSTEM, {"renderer": "history"}]), strict), tokens)
     assert told(alone) == ["user (The conversation begins here.)"]
     assert told(compile_context(Ledger().sources(target=strict), tokens)) == []
+    lenient, ledger = target(input_needed=True), Ledger()
+    alone = compile_context(ledger.sources(agent(context=[SYSTEM, {"renderer": "history"}]), lenient), tokens)
+    assert told(alone) == ["user (The conversation begins here.)"]
+    ledger.answer("first")
+    assert told(compile_context(ledger.sources(agent(context=[SYSTEM, {"renderer": "history"}]), lenient), tokens)) == ["assistant first"]
+
+
+@pytest.mark.req("X-20", "X-23")
+def test_the_closing_words_stay_before_an_answer_that_was_given_to_them_with_thinking():
+    strict = target(user_last=True, provider_blocks=True, prefix_bound=True)
+    ledger = Ledger()
+    ledger.user("q")
+    ledger.answer("One.")
+    asked = compile_context(ledger.sources(target=strict), tokens).request
+    assert asked.messages[-1].parts == (Text("Continue."),)
+    by = str(strict.producer._replace(prefix=bound_prefix(asked)))
+    ledger.answer(Reasoning("Hm.", '{"signature":"s"}', by), call("c"))
+    ledger.result("c")
+    found = compile_context(ledger.sources(target=strict), tokens)
+    assert told(found) == ["user q", "assistant One.", "user Continue.", "assistant", "tool ok c"]
+    assert [type(part) for part in found.request.messages[3].parts] == [Reasoning, ToolCall]
+    assert found.losses == ()
+    foreign = compile_context(ledger.sources(target=target(user_last=True, provider_blocks=False)), tokens)
+    assert told(foreign) == ["user q", "assistant One.", "assistant", "tool ok c"]
 
 
 def test_an_answer_stands_between_results_and_input_where_a_server_asks_for_it():
@@ -75,3 +111,20 @@ def test_an_answer_stands_between_results_and_input_where_a_server_asks_for_it()
     found = compile_context(ledger.sources(target=target(reply_after_results=True)), tokens)
     assert told(found)[2:] == ["tool ok c", "assistant OK.", "user next"]
     assert len(compile_context(ledger.sources(target=target()), tokens).request.messages) == 4
+
+
+@pytest.mark.req("S0-28")
+def test_a_file_does_not_stand_beside_results_where_it_may_not():
+    ledger = Ledger()
+    ledger.user("q")
+    groups: list[list[Part]] = [[Text("look"), FILE], [Text("look")], [IMAGE, FILE]]
+    for inputs in groups:
+        ledger.answer(call("g1"))
+        ledger.result("g1", "r")
+        for part in inputs:
+            ledger.add("user_message", Message((part,)))
+    roles = [message.role for message in compile_context(ledger.sources(target=target(files_beside_results=False)), tokens).request.messages]
+    group = ["assistant", "tool"]
+    assert roles == ["user", *group, "assistant", "user", "user", *group, "user", *group, "assistant", "user", "user"]
+    plain = [message.role for message in compile_context(ledger.sources(target=target()), tokens).request.messages]
+    assert plain == ["user", *group, "user", "user", *group, "user", *group, "user", "user"]

@@ -7,7 +7,7 @@ from app.context.draft import Loss
 from app.context.passes.binding import bound_prefix
 from app.entries.messages import Answer
 from app.entries.parts import Reasoning, Text
-from tests.strategies import SYSTEM, Ledger, agent, target, tokens
+from tests.strategies import SYSTEM, Ledger, agent, call, target, tokens
 
 BOUND = target(provider_blocks=True, prefix_bound=True)
 TOLD = agent(context=[SYSTEM, {"renderer": "history"}])
@@ -77,3 +77,18 @@ def test_wire_rules_are_part_of_the_prefix():
     ledger = conversation()
     other = target(provider_blocks=True, prefix_bound=True, call_id_chars_max=9)
     assert thoughts(compiled(ledger, to=other)) == []
+
+
+def test_thinking_beside_a_call_that_had_to_be_changed_is_left_out():
+    ledger = Ledger()
+    ledger.user("q")
+    producer = str(BOUND.producer._replace(prefix=bound_prefix(compiled(ledger).request)))
+    thought = Reasoning("t", '{"signature":"s"}', producer)
+    ledger.add("assistant_message", Answer((thought, call("c", arguments="")), model="scripted"))
+    ledger.result("c")
+    assert thoughts(compiled(ledger)) == []
+    other = Ledger()
+    other.user("q")
+    other.add("assistant_message", Answer((thought, call("c", arguments="{}")), model="scripted"))
+    other.result("c")
+    assert thoughts(compiled(other)) == ["t"]

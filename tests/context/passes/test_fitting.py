@@ -130,6 +130,10 @@ def test_blank_texts_go_where_they_are_refused():
         ("{not json", "text", "{not json", None),
         ("{not json", "object", '{"rawInvalidInput":"{not json"}', "no_object"),
         ("[1]", "object", '{"rawInvalidInput":"[1]"}', "no_object"),
+        ('{"a":\t"1\n2\\"\x00"}', "object", '{"a":\t"1\\u000a2\\"\\u0000"}', "control_characters"),
+        ('{"a":"1\n2"}', "text", '{"a":"1\n2"}', None),
+        ('{"a":"1\n2', "object", '{"rawInvalidInput":"{\\"a\\":\\"1\\n2"}', "no_object"),
+        ('{"a":"\\\n"}', "object", '{"rawInvalidInput":"{\\"a\\":\\"\\\\\\n\\"}"}', "no_object"),
     ],
 )
 def test_arguments_are_what_the_wire_asks_for(arguments: str, spelled: str, sent: str, why: str | None):

@@ -4,7 +4,7 @@ import pytest
 
 from app.context.compile import Compiled, compile_context
 from app.context.draft import Loss
-from app.entries.messages import Answer
+from app.entries.messages import Answer, Message, ToolResult
 from app.entries.parts import Opaque, Part, Reasoning, Text, ToolCall
 from app.models.resolve import Target
 from tests.strategies import Ledger, target, tokens
@@ -95,3 +95,26 @@ def test_an_answer_of_foreign_blocks_alone_is_out():
     found = compiled(Reasoning("t", SIGNED, OTHER))
     assert sent(found) == ()
     assert decision(found) == ("excluded", "reasoning_left_out", "reasoning")
+
+
+@pytest.mark.req("X-23")
+def test_blocks_of_input_go_to_nobody_else_either():
+    """Imports keep parts that nobody models, such as a file that lies at its provider."""
+    ledger = Ledger()
+    ledger.add("user_message", Message((Text("See."), Opaque("openai-chat", "openai-chat/import/scripted", '{"file_id":"f"}'))))
+    ledger.add("user_message", Message((Opaque("ai-sdk", "ai-sdk/import/unknown", "{}"),)))
+    ledger.add("user_message", Message((Text("own"), Opaque("openai-chat", OWN, '{"own":1}'))))
+    ledger.add("assistant_message", Answer((ToolCall("c", "lookup", "{}"),)))
+    ledger.add("tool_result", ToolResult("c", (Opaque("gemini", "gemini/import/unknown", "{}"),)))
+    ledger.user("and?")
+    found = compile_context(ledger.sources(target=BLOCKS), tokens)
+    parts = [message.parts for message in found.request.messages if message.role in ("user", "tool")]
+    own = (Text("own"), Opaque("openai-chat", OWN, '{"own":1}'))
+    assert [part for parts in parts for part in parts if isinstance(part, Opaque)] == [own[1]]
+    assert parts[0][0] == Text("See.")
+    assert [(loss.what, loss.why, loss.seq) for loss in found.losses][:3] == [
+        ("opaque", "of_other_account", 1),
+        ("opaque", "of_other_format", 2),
+        ("opaque", "of_other_format", 5),
+    ]
+    assert any(message.role == "tool" and message.tool_call_id == "c" for message in found.request.messages)

@@ -33,7 +33,7 @@ def test_lines_of_one_response_are_one_answer_at_the_place_of_its_first_line():
     answer = session.entries[1].body
     assert isinstance(answer, Answer)
     assert answer.parts == (
-        Reasoning("hm", '{"type":"thinking","thinking":"hm","signature":"sig"}', "anthropic-messages/claude-x"),
+        Reasoning("hm", '{"type":"thinking","thinking":"hm","signature":"sig"}', "anthropic-messages/import/claude-x"),
         Text("I look."),
         ToolCall("t1", "Bash", '{"command":"ls","n":1.0}'),
         ToolCall("t2", "Bash", "{}"),
@@ -89,7 +89,7 @@ def test_tool_results_text_pictures_and_what_the_user_said_beside_them():
     assert isinstance(session.entries[2].body, ToolResult)
     assert [type(part) for part in session.entries[2].body.parts] == [Text, Media]
     assert session.entries[3].body == ToolResult("t2", (Text(""),), "Bash")
-    assert [(note.source, note.what) for note in session.changed] == [("line 3", "line"), ("line 4", "image")]
+    assert [(note.source, note.what) for note in session.changed] == [("line 3", "line"), ("line 4", "image"), ("line 4", "strange")]
     last = session.entries[5].body
     assert isinstance(last, Message)
     assert [type(part) for part in last.parts] == [Opaque, Opaque]

@@ -292,3 +292,9 @@ def test_any_text_arrives_as_it_was(text: str):
     found = write_request(request(message("user", text), message("assistant", text)), {})
     expected = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     assert [row["content"] for row in orjson.loads(found.body)["messages"]] == [expected, expected]
+
+
+@pytest.mark.req("X-33")
+def test_the_key_for_prompt_caching_is_sent_where_the_server_takes_one():
+    assert written(message("user", "a"), cache_key="ses_1")[0]["prompt_cache_key"] == "ses_1"
+    assert "prompt_cache_key" not in written(message("user", "a"))[0]

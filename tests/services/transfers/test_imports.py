@@ -91,7 +91,7 @@ async def test_an_unknown_agent_an_unknown_format_and_a_file_of_another_kind_are
     with pytest.raises(NotFound):
         await imports.import_bytes(tenant, "openai-chat", "nobody", [chat("a")])
     with pytest.raises(Invalid):
-        await imports.import_bytes(tenant, "pi", None, [chat("a")])
+        await imports.import_bytes(tenant, "markdown", None, [chat("a")])
     for format in IMPORTERS:
         with pytest.raises(Invalid) as refused:
             await imports.import_bytes(tenant, format, None, [b"\x00\x01 secret words"])

@@ -1,4 +1,7 @@
-"""What file readers share: lines out of bytes cut anywhere, JSON records, and media bytes into blobs."""
+"""What file readers share: lines out of bytes cut anywhere, JSON records, and media bytes into blobs.
+
+The modules beside this text read what several files hold alike: documents and records, and a provider's blocks as clients keep them.
+"""
 
 import binascii
 import json
@@ -14,8 +17,13 @@ from app.entries.parts import Media
 from app.entries.pictures import blob_of
 from app.formats.protocols import ImportedSession
 
+_MEDIA_TYPE = re.compile("[^\x00-\x1f\x7f\ud800-\udfff]{3,255}")
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),(.*)", re.DOTALL)
 _DECODER = json.JSONDecoder()
+_STANDARD = str.maketrans("-_", "+/")
+
+UNKNOWN_MEDIA_TYPE = "application/octet-stream"
+"""Of bytes whose type the file does not tell, or tells in words that are no media type."""
 
 
 def lines(data: Iterable[bytes]) -> Iterator[tuple[int, bytes | None]]:
@@ -52,7 +60,7 @@ def values(line: bytes) -> list[Any]:
     """
     text = line.decode("utf-8", "replace")
     try:
-        return [_value(text)]
+        return [value_of(text)]
     except ValueError:
         pass
     found, at = list[Any](), 0
@@ -61,14 +69,15 @@ def values(line: bytes) -> list[Any]:
             _, end = _DECODER.raw_decode(text, at)
         except RecursionError:
             raise ValueError("too deep") from None
-        found.append(_value(text[at:end]))
+        found.append(value_of(text[at:end]))
         while end < len(text) and text[end].isspace():
             end += 1
         at = end
     return found
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
+    """The JSON value of a text, as `values` reads one. Raises `ValueError`."""
     try:
         return lossless.loads(text, JSON_DEPTH_MAX)
     except lossless.InvalidJson as error:
@@ -78,16 +87,18 @@ def _value(text: str) -> Any:
 
 
 def store(session: ImportedSession, kind: Literal["image", "file"], media_type: str, data: str, filename: str | None = None) -> Media | None:
-    """Puts base64 text into the session's blobs; None for what is no base64, is empty, or is longer than a blob may be."""
+    """Puts base64 text of either alphabet into the session's blobs; None for what is no base64, is empty, or is longer than a blob may be."""
+    plain = re.sub(r"\s+", "", data).translate(_STANDARD).rstrip("=")
     try:
-        content = b64decode(re.sub(r"\s+", "", data), validate=True)
+        content = b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except (binascii.Error, ValueError):
         return None
     if not content or len(content) > BLOB_BYTES_MAX:
         return None
     digest = "sha256:" + sha256(content).hexdigest()
-    session.blobs[digest] = (media_type, content)
-    return Media(kind, blob_of(digest, media_type, content), filename=filename)
+    known = media_type if _MEDIA_TYPE.fullmatch(media_type) else UNKNOWN_MEDIA_TYPE
+    session.blobs[digest] = (known, content)
+    return Media(kind, blob_of(digest, known, content), filename=filename)
 
 
 def store_url(session: ImportedSession, kind: Literal["image", "file"], url: str, filename: str | None = None) -> Media | None:
@@ -97,7 +108,7 @@ def store_url(session: ImportedSession, kind: Literal["image", "file"], url: str
     found = _DATA_URL.fullmatch(url)
     if found is None or ";base64" not in found[2]:
         return None
-    return store(session, kind, found[1] or "application/octet-stream", found[3], filename)
+    return store(session, kind, found[1] or UNKNOWN_MEDIA_TYPE, found[3], filename)
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -1,0 +1,171 @@
+"""The stream of a Responses answer to deltas, as servers really send it (wire-format notes 3.3 and 12.5)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import orjson
+
+from app.config.limits import ANSWER_BYTES_MAX
+from app.entries import lossless
+from app.entries.deltas import Delta, Finished, StreamFailed, UsageReport
+from app.formats.framing.sse import EventTooLong, SseEvent, SseReader
+from app.formats.openai_responses.errors import stream_error
+from app.formats.openai_responses.outputs import BadAnswer, Outputs
+from app.formats.openai_responses.rules import INCOMPLETE_REASONS
+from app.formats.openai_responses.usage import read_usage
+from app.formats.reading import mapping, word
+
+_BLANK = b" \t\r\n\xef\xbb\xbf"
+
+_SAID: Final[dict[str, Callable[[Outputs, Mapping[str, Any], list[Delta]], None]]] = {
+    "response.output_text.delta": Outputs.text,
+    "response.refusal.delta": Outputs.refusal,
+    "response.reasoning_summary_text.delta": Outputs.reasoning,
+    "response.reasoning_text.delta": Outputs.reasoning,
+    "response.function_call_arguments.delta": Outputs.arguments,
+    "response.function_call_arguments.done": Outputs.arguments_done,
+    "response.output_item.added": Outputs.added,
+}
+_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_KEPT_OF_END = ("id", "object", "status", "model", "service_tier", "incomplete_details", "usage")
+"""What is kept of a terminal event beside its figures: the rest of it repeats the request and the answer."""
+
+
+class ResponsesStreamReader:
+    """One answer. Each reasoning item, call, text of a message and unmodelled item is a part, numbered as its item first appears.
+
+    `Finished` comes with the terminal event, and nothing after it; without one the stream fails as `stream-truncated`, and so it does where
+    the terminal event says that all is well while a call has not come whole. Events that are not known are skipped. `producer` names who
+    may get blocks back.
+    """
+
+    def __init__(self, producer: str = "") -> None:
+        self._sse = SseReader()
+        self._sniffed = False
+        self._document: list[bytes] | None = None
+        self._bytes = 0
+        self._outputs = Outputs(producer)
+        self._over = False
+
+    def feed(self, data: bytes) -> list[Delta]:
+        """The deltas that these bytes complete; nothing after the last one."""
+        found: list[Delta] = []
+        if not self._over:
+            try:
+                self._feed(data, found)
+            except EventTooLong:
+                self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
+            except BadAnswer as fault:
+                self._fail(StreamFailed("upstream-error", str(fault)), found)
+        return found
+
+    def end(self) -> list[Delta]:
+        """What is left once the connection is closed."""
+        found: list[Delta] = []
+        if not self._over and self._document is not None:
+            try:
+                self._whole(b"".join(self._document), found)
+            except BadAnswer as fault:
+                self._fail(StreamFailed("upstream-error", str(fault)), found)
+        if not self._over:
+            self._fail(StreamFailed("stream-truncated", "The stream ended without its terminal event.", retryable=True), found)
+        return found
+
+    def _feed(self, data: bytes, found: list[Delta]) -> None:
+        self._bytes += len(data)
+        if self._bytes > ANSWER_BYTES_MAX:
+            raise EventTooLong
+        if not self._sniffed:
+            self._sniff(data)
+        if self._document is not None:
+            self._document.append(data)
+            return
+        for event in self._sse.feed(data):
+            self._event(event, found)
+            if self._over:
+                return
+
+    def _sniff(self, data: bytes) -> None:
+        """Tells a stream from a single JSON document, which some gateways send for an error with status 200."""
+        head = data.lstrip(_BLANK)
+        if head:
+            self._sniffed = True
+            self._document = [] if head.startswith(b"{") else None
+
+    def _whole(self, body: bytes, found: list[Delta]) -> None:
+        """An answer that came as one document, or an error that did."""
+        try:
+            document = lossless.loads(body)
+        except lossless.InvalidJson:
+            return
+        if isinstance(document.get("output"), list):
+            self._end(f"response.{word(document, 'status')}", document, lambda: document, found)
+        elif document.get("error"):
+            self._fail(stream_error(document), found)
+
+    def _event(self, event: SseEvent, found: list[Delta]) -> None:
+        try:
+            value = lossless.read(event.data)
+        except (ValueError, RecursionError):
+            if event.data.strip() == "[DONE]":
+                return
+            self._fail(StreamFailed("upstream-error", "The stream holds an event that is no JSON."), found)
+            return
+        if not isinstance(value, dict):
+            return
+        kind = value.get("type")
+        if type(kind) is not str:
+            kind = event.name
+        say = _SAID.get(kind)
+        if say is not None:
+            say(self._outputs, value, found)
+        elif kind == "response.output_item.done":
+            self._outputs.done(value, _exactly(event.data, value).get("item"), found)
+        elif kind in _ENDS:
+            self._end(kind, mapping(value.get("response")), lambda: mapping(_exactly(event.data, value).get("response")), found)
+        elif kind == "error" or (kind == "message" and value.get("error")):
+            self._fail(stream_error(value), found)
+
+    def _end(self, kind: str, response: Mapping[str, Any], spelled: Callable[[], Mapping[str, Any]], found: list[Delta]) -> None:
+        """The terminal event. `spelled` gives its response with every number as it was written, for items that came in no other event."""
+        output = response.get("output")
+        if isinstance(output, list) and len(output) > self._outputs.whole_count:
+            self._outputs.final(spelled()["output"], found)
+        usage = response.get("usage")
+        if isinstance(usage, dict):
+            kept = {key: response[key] for key in _KEPT_OF_END if key in response}
+            found.append(UsageReport(read_usage(usage), lossless.dumps({"type": kind, "response": kept})))
+        if kind == "response.completed":
+            self._finish(found)
+        elif kind == "response.incomplete":
+            native = word(mapping(response.get("incomplete_details")), "reason") or "incomplete"
+            found.append(Finished(INCOMPLETE_REASONS.get(native, "other"), native))
+            self._over = True
+        else:
+            self._fail(stream_error(response.get("error")), found)
+
+    def _finish(self, found: list[Delta]) -> None:
+        outputs = self._outputs
+        if outputs.open_call:
+            self._fail(StreamFailed("stream-truncated", "The stream ended before a call was whole.", retryable=True), found)
+            return
+        found.append(Finished("tool_calls" if outputs.called else "refused" if outputs.refused else "finished", "completed"))
+        self._over = True
+
+    def _fail(self, failed: StreamFailed, found: list[Delta]) -> None:
+        found.append(failed)
+        self._over = True
+
+
+def _exactly(data: str, read: dict[str, Any]) -> dict[str, Any]:
+    """The event with numbers and key order as they were written, since an item goes back as it came; as it was read where that fails."""
+    try:
+        if orjson.dumps(read) == data.encode():  # as compact as it may be, and so read without loss
+            return read
+    except (TypeError, UnicodeEncodeError):
+        pass
+    try:
+        value = lossless.loads(data)
+    except lossless.InvalidJson:
+        return read
+    return value if isinstance(value, dict) else read
