@@ -16,8 +16,6 @@ SECRET = "attribute-text"
 LEAVES: st.SearchStrategy[Any] = st.sampled_from(
     [None, True, 0, -1, 1e300, 2**70, "", " ", SECRET, [], {}, [None], {"type": None}, {"type": SECRET}, [[]]]
 )
-    [None, True, 0, -1, 1e300, 2**70, "", " ", SECRET, [], {}, [None], {"type": None}, {"type": SECRET}, [[]]]
-)
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -221,11 +221,11 @@ async def test_a_revision_that_names_another_model_ends_a_switch(world: World) -
 
 
 async def test_parameters_stay_with_the_model_that_they_are_of(world: World) -> None:
-    session = await world.session(await world.agent(model={"upstream": "scripted", "name": "gpt-4o", "params": {"temperature": 0.5}}))
-    for model, params in (({"params": {"max_output_tokens": 9}}, {"temperature", "max_completion_tokens"}), ({"name": "gpt-4.1"}, set())):
+    session = await world.session(await world.agent(model={"upstream": "scripted", "name": "gpt-5.4", "params": {"temperature": 0.5}}))
+    for model, params in (({"params": {"reasoning": {"effort": "low"}}}, {"temperature", "reasoning_effort"}), ({"name": "gpt-4.1"}, set())):
         asked = {"overrides": {"model": model}}
         body = (await world.call("POST", f"/sessions/{session}/model-input", 200, json=asked)).json()["body"]
-        assert body.keys() & {"temperature", "max_completion_tokens"} == params
+        assert body.keys() & {"temperature", "reasoning_effort"} == params
 
 
 async def test_a_what_if_of_a_state_that_the_schema_refuses_is_refused(world: World) -> None:

@@ -158,9 +158,11 @@ class ChatStreamReader:
             self._parts_count += sum(isinstance(item, ToolCallStarted) for item in said)
             found.extend(said)
         for key, value in delta.items():
-            if key in GIVEN_BACK and value:
+            if key in _MODELLED or not value:
+                continue
+            if key in GIVEN_BACK:
                 self._beside[key] = value
-            elif key not in _MODELLED and value:
+            else:
                 self._keep(key, value)
 
     def _piece(self, piece: Any, found: list[Delta]) -> None:
