@@ -56,7 +56,7 @@ class Talk:
         compiled, written = self.compiled(target)
         provider = self.provider(target)
         found = objections(target.dialect, written.body, target) or provider.refusals(written.body, target)
-        assert not found, (target.dialect, target.model.name, found, written.body[:4000])
+        assert not found, (target.dialect, target.model.name, found, written.body[-3000:])
         self.calls += 1
         stream = provider.stream(written.body, target, says)
         answer = answered(stream, target, bound_prefix(compiled.request), self.taken(), f"call_{self.calls}")

@@ -1,6 +1,7 @@
 """Whatever an importer reads, ended with a user message, compiles for every dialect to a body that nobody objects to."""
 
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -34,14 +35,13 @@ def judged(given: Iterable[Transcript]) -> int:
     count = 0
     for one in given:
         count += 1
-        for dialect in FORMATS:
-            for model in MODELS[dialect]:
-                for tools in (True, False):
-                    target = target_of(dialect, model)
-                    compiled = compile_context(one.sources(target, one.revision(tools=tools)), tokens)
-                    body = FORMATS[dialect].write_request(compiled.request, one.blobs).body
-                    assert objections(dialect, body, target) == [], (one.name, dialect, model, tools)
-                    assert LAST_WORDS.encode() in body, (one.name, dialect, model)
+        for dialect, models in MODELS.items():
+            for model, tools in product(models, (True, False)):
+                target = target_of(dialect, model)
+                compiled = compile_context(one.sources(target, one.revision(tools=tools)), tokens)
+                body = FORMATS[dialect].write_request(compiled.request, one.blobs).body
+                assert objections(dialect, body, target) == [], (one.name, dialect, model, tools)
+                assert LAST_WORDS.encode() in body, (one.name, dialect, model)
     return count
 
 

@@ -30,15 +30,18 @@ def run(draft: Draft, count: Count) -> None:
     opened = messages[0].role in _INPUT if messages else not draft.system
     if not opened and (rules.user_first or (rules.input_needed and not messages)):
         _insert(draft, 0, "user", OPENING_TEXT, Reason.USER_FIRST, count)
-    if rules.user_last and messages and messages[-1].role == "assistant" and not _paused(draft.placed):
+    if rules.user_last and messages and messages[-1].role == "assistant" and not _paused(_last(draft)):
         _insert(draft, len(draft.placed), "user", CLOSING_TEXT, Reason.USER_LAST, count)
 
 
-def _paused(placed: list[Item]) -> bool:
-    """Whether the list ends with an answer that its provider paused: that one goes back as it is, to be gone on with (0.5)."""
-    last = next(item for item in reversed(placed) if item.message is not None)
-    body = None if last.source is None else last.source.body
+def _paused(item: Item) -> bool:
+    """Whether a message is an answer that its provider paused: that one goes back as it is, to be gone on with (0.5)."""
+    body = None if item.source is None else item.source.body
     return isinstance(body, Answer) and body.stop_reason == "paused"
+
+
+def _last(draft: Draft) -> Item:
+    return next(item for item in reversed(draft.placed) if item.message is not None)
 
 
 def _order(draft: Draft) -> None:
@@ -106,7 +109,7 @@ def _go_on(draft: Draft, count: Count) -> None:
         answers = message.role == "assistant"
         if after_answer and answers and any(isinstance(part, Reasoning) and part.opaque is not None for part in message.parts):
             gaps.append(position)
-        after_answer = answers
+        after_answer = answers and not _paused(item)
     for number, position in enumerate(gaps):
         _insert(draft, position + number, "user", CLOSING_TEXT, Reason.USER_LAST, count)
 

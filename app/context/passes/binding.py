@@ -19,9 +19,6 @@ from app.models.resolve import Target
 
 NAME = "binding"
 
-_CALL_CHANGES = frozenset({Reason.ARGUMENTS_FITTED, Reason.TOOL_CALL_ID_FITTED, Reason.TOOL_CALL_ID_REPEATED})
-
-
 class _Prefix:
     """The digest of what was read so far."""
 
@@ -54,11 +51,13 @@ def run(draft: Draft, tools: Sequence[Tool]) -> None:
         if message is None:
             continue
         if _thinks(message):
-            now, changed = str(prefix), _first_changed(item, message)
+            now, changed = str(prefix), _changed_calls(item, message)
             kept: list[Part] = []
             places: list[int] = []
             for position, part in enumerate(message.parts):
-                if isinstance(part, Reasoning) and (position > changed or _bound_elsewhere(part, now)):
+                if position in changed:
+                    now = ""
+                if isinstance(part, Reasoning) and _bound_elsewhere(part, now):
                     draft.lose(item, "reasoning", "prefix_changed", position)
                 else:
                     kept.append(part)
@@ -76,23 +75,20 @@ def _thinks(message: NeutralMessage) -> bool:
     return message.role == "assistant" and any(isinstance(part, Reasoning) for part in message.parts)
 
 
-def _first_changed(item: Item, message: NeutralMessage) -> int:
-    """The first call of an answer that is not sent as the model wrote it: what it thought after that is bound to the call as well.
+def _changed_calls(item: Item, message: NeutralMessage) -> frozenset[int]:
+    """The positions of calls that are not sent as the model wrote them: what it thought behind one of them is bound to that one as well.
 
-    A call without argument text is one whose arguments are an empty object, and is sent as that.
+    A call without arguments has an empty object for its provider too, however it streamed them (4.5).
     """
-    if item.source is not None and any(step.reason in _CALL_CHANGES for step in item.steps):
-        said = item.source.body.parts
-        for position, part in enumerate(message.parts):
-            place = item.place(position)
-            written = None if place is None else said[place]
-            if isinstance(part, ToolCall) and isinstance(written, ToolCall) and _differs(part, written):
-                return position
-    return len(message.parts)
-
-
-def _differs(sent: ToolCall, written: ToolCall) -> bool:
-    return sent.tool_call_id != written.tool_call_id or (sent.arguments != written.arguments and bool(written.arguments.strip()))
+    own = [] if item.source is None else [part for part in item.source.body.parts if isinstance(part, ToolCall)]
+    sent = [(position, part) for position, part in enumerate(message.parts) if isinstance(part, ToolCall)]
+    return frozenset(
+        [
+            position
+            for (position, call), written in zip(sent, own, strict=False)
+            if call.tool_call_id != written.tool_call_id or (written.arguments.strip() and call.arguments != written.arguments)
+        ]
+    )
 
 
 def _bound_elsewhere(part: Reasoning, prefix: str) -> bool:

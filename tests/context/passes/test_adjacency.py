@@ -68,7 +68,12 @@ def test_an_answer_that_its_provider_paused_goes_back_as_it_is():
     ledger = Ledger()
     ledger.user("q")
     ledger.add("assistant_message", Answer((Text("So far"),), stop_reason="paused"))
-    assert told(compile_context(ledger.sources(target=target(user_last=True)), tokens)) == ["user q", "assistant So far"]
+    strict = target(user_last=True, provider_blocks=True)
+    assert told(compile_context(ledger.sources(target=strict), tokens)) == ["user q", "assistant So far"]
+    ledger.answer(Reasoning("Hm.", '{"signature":"s"}', str(strict.producer)), "and on.")
+    ledger.user("thanks")
+    found = told(compile_context(ledger.sources(target=strict), tokens))
+    assert found == ["user q", "assistant So far", "assistant and on.", "user thanks"]
 
 
 def test_instructions_alone_are_opened_and_nothing_stays_nothing():

@@ -9,7 +9,7 @@ from app.entries.messages import Answer
 from app.entries.parts import Reasoning, Text
 from tests.strategies import SYSTEM, Ledger, agent, call, target, tokens
 
-BOUND = target(provider_blocks=True, prefix_bound=True, arguments="object")
+BOUND = target(provider_blocks=True, prefix_bound=True)
 TOLD = agent(context=[SYSTEM, {"renderer": "history"}])
 CHANGED = agent(context=[{"renderer": "system", "text": "You are another nurse."}, {"renderer": "history"}])
 
@@ -80,15 +80,14 @@ def test_wire_rules_are_part_of_the_prefix():
 
 
 def test_thinking_behind_a_call_that_had_to_be_changed_is_left_out():
-    def sent(arguments: str) -> list[str]:
+    """What stands before a block binds it: the calls of its own answer too, where the model thought again between them."""
+    to = target(provider_blocks=True, prefix_bound=True, arguments="object")
+    for arguments, kept in (("{}", ["t", "u"]), ("", ["t", "u"]), ('{"cut', ["t"])):
         ledger = Ledger()
         ledger.user("q")
-        producer = str(BOUND.producer._replace(prefix=bound_prefix(compiled(ledger).request)))
-        first, second = Reasoning("one", '{"signature":"s"}', producer), Reasoning("two", '{"signature":"s"}', producer)
-        ledger.add("assistant_message", Answer((first, call("c", arguments=arguments), second), model="scripted"))
+        producer = str(to.producer._replace(prefix=bound_prefix(compiled(ledger, to=to).request)))
+        first, second = Reasoning("t", '{"signature":"s"}', producer), Reasoning("u", '{"signature":"v"}', producer)
+        ledger.add("assistant_message", Answer((first, call("c", arguments=arguments), second, call("d")), model="scripted"))
         ledger.result("c")
-        return thoughts(compiled(ledger))
-
-    assert sent("{}") == ["one", "two"]
-    assert sent("") == ["one", "two"], "no argument text is an empty object"
-    assert sent("{cut") == ["one"]
+        ledger.result("d")
+        assert thoughts(compiled(ledger, to=to)) == kept
