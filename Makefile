@@ -16,7 +16,7 @@ DEV := $(call stamp,dev,requirements-dev.lock pyproject.toml)
 
 .PHONY: help
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' Makefile
 
 # A venv that was left half made, or whose Python is gone, is made anew.
 MADE := $(VENV)/.made
@@ -53,6 +53,23 @@ test: $(DEV)  ## run the tests, on two processes
 .PHONY: test-postgres
 test-postgres: $(DEV)  ## run the storage tests on the embedded server, on an installed PostgreSQL and through PgBouncer
 	@PYTHON=$(BIN)/python sh tests/postgres_matrix.sh $(ARGS)
+
+# Fake providers that others made, in folders of their own: they share no version with the service, and nothing else needs them.
+THIRD_PARTY := tests/third_party
+FAKES := .third-party/.installed-$(shell cat $(addprefix $(THIRD_PARTY)/,requirements.lock package-lock.json) | cksum | tr ' ' '-')
+$(shell test -x .venv-third-party/bin/llmock -a -d .third-party/node_modules || rm -f .third-party/.installed-*)
+$(FAKES):
+	@command -v npm >/dev/null || { echo "Node 20.15 or later with npm is needed" >&2; exit 1; }
+	@echo "installing the fake providers (once) …" >&2
+	@$(PYTHON) -m venv --clear .venv-third-party
+	@.venv-third-party/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $(THIRD_PARTY)/requirements.lock
+	@mkdir -p .third-party && cp $(THIRD_PARTY)/package.json $(THIRD_PARTY)/package-lock.json .third-party
+	@npm ci --prefix .third-party --ignore-scripts --no-audit --no-fund --silent
+	@rm -f .third-party/.installed-* && touch $@
+
+.PHONY: test-third-party
+test-third-party: $(DEV) $(FAKES)  ## run the service against fake providers from PyPI and npm; needs Node
+	@$(BIN)/python -m pytest -n 0 $(THIRD_PARTY) $(ARGS)
 
 .PHONY: check
 check: $(DEV)  ## style, types, layers, house rules, container files
@@ -91,11 +108,20 @@ bench: $(DEV)  ## measure, each figure beside its limit in the same run
 
 .PHONY: lock
 lock:  ## resolve the dependencies anew and rewrite both lock files
-	@test -x .venv-lock/bin/uv || { $(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'; }
+	@$(make-locker)
 	@rm -f requirements.lock requirements-dev.lock
-	@$(call resolve,--extra build --extra test --extra dev --extra bench -o requirements-dev.lock)
-	@$(call resolve,--extra build -c requirements-dev.lock -o requirements.lock)
+	@$(call resolve,pyproject.toml,--extra build --extra test --extra dev --extra bench -o requirements-dev.lock)
+	@$(call resolve,pyproject.toml,--extra build -c requirements-dev.lock -o requirements.lock)
+
+.PHONY: lock-third-party
+lock-third-party:  ## resolve the fake providers anew and rewrite their lock files
+	@$(make-locker)
+	@rm -f $(THIRD_PARTY)/requirements.lock $(THIRD_PARTY)/package-lock.json
+	@$(call resolve,$(THIRD_PARTY)/requirements.in,-o $(THIRD_PARTY)/requirements.lock)
+	@cd $(THIRD_PARTY) && npm install --package-lock-only --omit-lockfile-registry-resolved=true --no-audit --no-fund --silent
+
+make-locker = test -x .venv-lock/bin/uv || { $(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'; }
 
 # One resolution for every supported Python and platform; no address of an index enters the file.
-resolve = .venv-lock/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	--no-emit-find-links --custom-compile-command 'make lock' --quiet $(1)
+resolve = .venv-lock/bin/uv pip compile $(1) --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --custom-compile-command 'make $@' --quiet $(2)

@@ -214,11 +214,16 @@ class Explain:
         return row
 
     def validate(self, dialect: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Every rule of a dialect that a request body breaks. Raises `NotFound` for a dialect that is not built."""
+        """Every rule of a dialect that a request body breaks, by what its model takes where it names one.
+
+        Raises `NotFound` for a dialect that is not built.
+        """
         form = FORMATS.get(dialect)
         if form is None:
             raise NotFound("This dialect is not built.", "unknown-dialect")
-        found = [violation_json(violation) for violation in form.validate(body)]
+        model = body.get("model")
+        rules = form.rules_for(model if isinstance(model, str) else "")
+        found = [violation_json(violation) for violation in form.validate(body, rules)]
         return {"object": "validation", "dialect": dialect, "valid": not found, "violations": found}
 
 

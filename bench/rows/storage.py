@@ -16,6 +16,7 @@ from app.entries.line import PLAIN, rewound
 from app.entries.messages import Answer, Message, NewEntry, decode, encode
 from app.entries.parts import Text
 from app.formats.openai_chat.write_request import write_request
+from app.formats.registry import FORMATS
 from app.models.resolve import resolve
 from app.models.tokens import Counter
 from app.services.transcripts import RawQuery, Transcripts
@@ -218,7 +219,7 @@ async def _rewound(database: Database, left: int) -> UUID:
 def window_compiler(store: Store, tenant: UUID) -> Callable[[UUID], Awaitable[bytes]]:
     """From a session's id to the body of its next call: read, decode, compile, serialise."""
     revision = agent()
-    target = resolve(revision.model, revision.limits, "openai-chat")
+    target = resolve(revision.model, revision.limits, "openai-chat", FORMATS["openai-chat"].rules_for(revision.model.name))
     count = Counter(target.estimator).count
 
     async def compiled(session: UUID) -> bytes:

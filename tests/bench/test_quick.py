@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
+from app.formats.registry import FORMATS
 from tests.cli.commands import ROOT, environment
 
-GROUPS = ("appends", "reads", "compile", "http", "streams")
+GROUPS = ("appends", "reads", "compile", "parse", "http", "streams")
 
 
 @pytest.mark.timeout(240)
@@ -17,6 +18,6 @@ def test_a_quick_run_measures_every_group():
     ran = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=200, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     rows = json.loads(ran.stdout)
-    assert len(rows) == 14
+    assert len(rows) == 11 + 4 * len(FORMATS), "three rows of the compile and one of parsing for each dialect"
     assert all(any(letter.isdigit() for letter in row["reached"]) for row in rows)
     assert all(row["target"] and row["holds_back"] for row in rows)

@@ -116,7 +116,9 @@ async def test_streamed_turns_on_the_largest_by_a_strict_server(request: pytest.
     session = largest(imported)
     closing = (OWN_STREAMS / "text.sse.txt").read_bytes()
     async with fake_openai([closing]) as fake:
-        settings: Settings = imported.settings(upstreams={**Settings().upstreams, "openai": fake.upstream()})
+        # What other vendors put beside their answers goes back to them, and this server would not know it.
+        upstream = fake.upstream(quirks={"provider_blocks": vendor == "openai"})
+        settings: Settings = imported.settings(upstreams={**Settings().upstreams, "openai": upstream})
         async with on_socket(settings) as url, client_of(url) as client:
             world = World(client)
             history = (await world.input(session))["body"]
@@ -126,7 +128,7 @@ async def test_streamed_turns_on_the_largest_by_a_strict_server(request: pytest.
                 fake.streams, fake.served = [stream, closing], []
                 await one_turn(world, session, name, stream)
                 assert not fake.refused, (name, fake.refused[0][1])
-                assert [against(body) for body in fake.served] == [[]] * len(fake.served)
+                assert [against(fake.plain(body)) for body in fake.served] == [[]] * len(fake.served)
                 assert len(fake.served[0]["messages"]) > len(history["messages"])
             verified = (await world.call("GET", f"/sessions/{session}/verify", 200)).json()
             assert verified["ok"]

@@ -17,9 +17,15 @@ from tests.fakes.serving import FakeServer, Fault, Request, reply, serving
 
 KEY = "sk-made-up-for-the-fake-0123456789"
 
+OTHERS_KEYS = ("reasoning_details", "extra_content")
+"""Keys of messages and calls that OpenAI does not know, and that a server which sends them takes back."""
+
 
 class FakeOpenAI(FakeServer):
-    """`answers` go before `streams`. `refused` has with each body the breaches that were found in it."""
+    """`answers` go before `streams`. `refused` has with each body the breaches that were found in it.
+
+    A recorded stream of another server makes this one take back what that server gives: `gave` has the keys.
+    """
 
     dialect = "openai-chat"
     key = KEY
@@ -27,6 +33,7 @@ class FakeOpenAI(FakeServer):
     def __init__(self, streams: Sequence[bytes] = (), answers: Sequence[Answer] = ()) -> None:
         super().__init__(streams)
         self.answers = list(answers)
+        self.gave: set[str] = set()
 
     async def answer(self, request: Request, send: Any) -> None:
         if (request.method, request.path) != ("POST", "/v1/chat/completions"):
@@ -39,7 +46,7 @@ class FakeOpenAI(FakeServer):
     async def complete(self, request: Request, send: Any) -> None:
         """Judges the body of a request that came to the right place with the right key."""
         body = request.document()
-        found = breaches(body)
+        found = breaches(self.plain(body))
         if not request.headers.get("content-type", "").startswith("application/json"):
             found.append(Breach("Unsupported content type.", None))
         if isinstance(body, dict) and body.get("stream") is not True:
@@ -50,10 +57,24 @@ class FakeOpenAI(FakeServer):
         else:
             await self.serve(send, body, {"x-request-id": f"req_fake_{len(self.served) + 1}"}, lambda: self.written(body))
 
+    def plain(self, body: Any) -> Any:
+        """The body without what this endpoint gave and OpenAI's does not know, in its messages and their calls."""
+        if not isinstance(body, dict) or not isinstance(body.get("messages"), list) or not self.gave:
+            return body
+        return body | {"messages": [self._plain(message) for message in body["messages"]]}
+
+    def _plain(self, message: Any) -> Any:
+        if not isinstance(message, dict):
+            return message
+        kept = {key: value for key, value in message.items() if key not in self.gave}
+        return kept | {"tool_calls": [self._plain(call) for call in kept["tool_calls"]]} if isinstance(kept.get("tool_calls"), list) else kept
+
     def written(self, body: Any) -> bytes:
         """The answer to a body that was put among `served`."""
         if not self.answers:
-            return self.next_stream()
+            stream = self.next_stream()
+            self.gave |= {key for key in OTHERS_KEYS if f'"{key}"'.encode() in stream}
+            return stream
         answer = self.answers[min(len(self.served), len(self.answers)) - 1]
         include_usage = (body.get("stream_options") or {}).get("include_usage") is True
         return write_stream(answer, body["model"], len(self.served), include_usage)

@@ -19,6 +19,7 @@ def test_the_named_servers_are_there():
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_line_of_a_preset_is_a_rule_and_says_something(name: str):
     preset = PRESETS[name]
+    assert preset.dialect in FORMATS
     rules = with_quirks(WireRules(), preset.quirks)
     defaults = FORMATS["openai-chat"].rules_for("")
     for key, value in preset.quirks.items():

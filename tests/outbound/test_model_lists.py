@@ -12,7 +12,6 @@ from aiohttp import web
 from app.config.secret import Secret
 from app.formats.registry import FORMATS
 from app.models.resolve import Limits
-from app.outbound import model_lists
 from app.outbound.client import Clients
 from app.outbound.model_lists import listed_limits
 from tests.outbound.kit import KEY, Seen, provider, upstream
@@ -43,16 +42,30 @@ async def test_the_list_is_asked_for_once_with_the_key_and_read(clients: Clients
     assert "content-type" not in seen.headers[0]
 
 
-async def test_a_dialects_own_headers_and_way_of_sending_a_key_hold(clients: Clients, monkeypatch: pytest.MonkeyPatch):
-    form = replace(FORMATS["openai-chat"], dialect="anthropic-messages", auth="x-api-key", headers={"anthropic-version": "2023-06-01"})
-    monkeypatch.setattr(model_lists, "FORMATS", {"anthropic-messages": form})
-    document = {"data": [{"id": "claude-x-20260101", "max_input_tokens": 10, "max_tokens": 5}]}
+@pytest.mark.parametrize(
+    ("dialect", "document", "path", "headers"),
+    [
+        (
+            "anthropic-messages",
+            {"data": [{"id": "house", "max_input_tokens": 40_960, "max_tokens": 40_960}]},
+            "/v1/models?limit=1000",
+            {"x-api-key": KEY, **FORMATS["anthropic-messages"].headers},
+        ),
+        (
+            "gemini",
+            {"models": [{"name": "models/house", "inputTokenLimit": 40_960, "outputTokenLimit": 40_960}]},
+            "/v1/models?pageSize=1000",
+            {"x-goog-api-key": KEY},
+        ),
+    ],
+)
+async def test_a_dialects_own_place_headers_and_way_of_sending_a_key_hold(
+    clients: Clients, dialect: str, document: Any, path: str, headers: dict[str, str]
+):
     async with provider(answering(document)) as seen:
-        asked = replace(upstream(seen.url, metadata=True), dialect="anthropic-messages")
-        found = await listed_limits(clients, [asked])
-    assert found["fake"]["claude-x"] == Limits(10, 5, "provider")
-    assert seen.paths == ["/v1/models?limit=1000"]
-    assert (seen.headers[0]["x-api-key"], seen.headers[0]["anthropic-version"]) == (KEY, "2023-06-01")
+        assert await listed_limits(clients, [replace(upstream(seen.url, metadata=True), dialect=dialect)]) == {"fake": HOUSE}
+    assert seen.paths == [path]
+    assert headers.items() <= seen.headers[0].items()
     assert "authorization" not in seen.headers[0]
 
 

@@ -221,7 +221,7 @@ async def test_a_revision_that_names_another_model_ends_a_switch(world: World) -
 
 
 async def test_parameters_stay_with_the_model_that_they_are_of(world: World) -> None:
-    session = await world.session(await world.agent(model={"upstream": "scripted", "name": "gpt-4o", "params": {"temperature": 0.5}}))
+    session = await world.session(await world.agent(model={"upstream": "scripted", "name": "gpt-5.4", "params": {"temperature": 0.5}}))
     for model, params in (({"params": {"reasoning": {"effort": "low"}}}, {"temperature", "reasoning_effort"}), ({"name": "gpt-4.1"}, set())):
         asked = {"overrides": {"model": model}}
         body = (await world.call("POST", f"/sessions/{session}/model-input", 200, json=asked)).json()["body"]

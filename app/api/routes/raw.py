@@ -158,7 +158,7 @@ OPERATIONS = (
         {201: ok("Blob", "Stored."), 200: ok("Blob", "The session held these bytes already.")},
         "sessions:write",
         takes_bytes=True,
-        errors=(404,),
+        errors=(404, 415),
     ),
     Operation(
         "GET",

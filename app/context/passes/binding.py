@@ -19,6 +19,7 @@ from app.models.resolve import Target
 
 NAME = "binding"
 
+
 class _Prefix:
     """The digest of what was read so far."""
 

@@ -6,15 +6,13 @@ the status and the vendor's words for the error, where those are plain ones.
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
 from app.entries import lossless
 from app.entries.deltas import StreamFailed
 from app.formats.protocols import UpstreamFault
+from app.formats.refusals import lowered, request_id, retry_after_ms, wished
 
 _OVERFLOW = re.compile(r"prompt is too long|input is too long|exceeds? (the )?(maximum )?context|context (limit|window)", re.IGNORECASE)
 _KINDS: Mapping[int, str] = MappingProxyType(
@@ -35,36 +33,28 @@ _KINDS: Mapping[int, str] = MappingProxyType(
 _STATUS: Mapping[str, int] = MappingProxyType({kind: status for status, kind in _KINDS.items()})
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.\-]{0,63}")
 _SECRETISH = re.compile(r"(sk|key)[-_]|\d{6}", re.IGNORECASE)
-_REQUEST_ID = re.compile(r"[!-~]{1,200}")
 _REQUEST_ID_HEADERS = ("request-id", "x-request-id", "x-amzn-requestid", "cf-ray")
-_WAIT_MS_MAX = 24 * 3600 * 1000
 
 
 def read_error(status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFault:
     """The fault of a response that is no answer. `headers` by any case; `body` as received, JSON or not.
 
-    A 429 without a wait comes from a spend cap, which no second try gets past. `retry_after_ms` from `retry-after-ms`, or
-    `retry-after` in seconds or as a date (against the response's own `date`, since no clock is read here). `x-should-retry` wins.
+    A 429 without a wait comes from a spend cap, which no second try gets past.
     """
-    lowered = {name.lower(): value for name, value in headers.items()}
+    told = lowered(headers)
     document = _object(body)
     error = _error_of(document)
-    wait_ms = _retry_after_ms(lowered)
+    wait_ms = retry_after_ms(told)
     code, retryable = _classify(status, error)
     if status == 429 and wait_ms is None:
         retryable = False
-    wish = lowered.get("x-should-retry", "").strip().lower()
-    if wish in ("true", "false") and code != "upstream-auth":
-        retryable = wish == "true"
-    ids = (lowered.get(name, "").strip() for name in _REQUEST_ID_HEADERS)
-    request_id = next((found for found in (*ids, str(document.get("request_id") or "")) if _REQUEST_ID.fullmatch(found)), None)
     return UpstreamFault(
         code,
         f"The upstream answered {status}{_said(error)}.",
-        retryable=retryable,
+        retryable=wished(told, code, retryable),
         retry_after_ms=wait_ms,
         http_status=status,
-        provider_request_id=request_id,
+        provider_request_id=request_id([*(told.get(name) for name in _REQUEST_ID_HEADERS), str(document.get("request_id") or "")]),
     )
 
 
@@ -119,28 +109,3 @@ def _said(error: Mapping[str, Any]) -> str:
     given = (error.get("type"), details.get("error_code") if isinstance(details, Mapping) else None)
     words = [word for word in given if isinstance(word, str) and _WORD.fullmatch(word) and not _SECRETISH.search(word)]
     return f" ({', '.join(dict.fromkeys(words))})" if words else ""
-
-
-def _retry_after_ms(headers: Mapping[str, str]) -> int | None:
-    for name, factor in (("retry-after-ms", 1.0), ("retry-after", 1000.0)):
-        value = headers.get(name, "").strip()
-        try:
-            wait = float(value) * factor
-        except ValueError:
-            continue
-        if isfinite(wait):
-            return round(min(max(wait, 0.0), _WAIT_MS_MAX))
-    until, now = _date(headers.get("retry-after")), _date(headers.get("date"))
-    if until is None or now is None:
-        return None
-    return round(min(max((until - now).total_seconds() * 1000, 0), _WAIT_MS_MAX))
-
-
-def _date(value: str | None) -> datetime | None:
-    if not value:
-        return None
-    try:
-        found = parsedate_to_datetime(value.strip())
-    except (ValueError, IndexError, TypeError):
-        return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

@@ -6,12 +6,12 @@ the exception's name.
 
 import re
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 from app.entries import lossless
 from app.entries.deltas import StreamFailed
 from app.formats.protocols import UpstreamFault
+from app.formats.refusals import lowered, request_id, retry_after_ms
 
 _OVERFLOW = re.compile(
     r"(input|prompt) is too long|maximum context length|reduce the length of|exceeds the maximum number of tokens|context window"
@@ -35,8 +35,6 @@ _AUTH = frozenset(
 _RATE = frozenset({"throttling", "throttled", "toomanyrequests", "modelnotready", "servicequotaexceeded"})
 _ONCE_MORE = frozenset({"internalserver", "internalfailure", "serviceunavailable", "modeltimeout", "modelerror", "modelstreamerror"})
 _NAME = re.compile(r"[A-Za-z]{1,64}")
-_REQUEST_ID = re.compile(r"[!-~]{1,200}")
-_WAIT_MS_MAX = 24 * 3600 * 1000
 
 EXCEPTIONS: Mapping[str, str] = {
     "upstream-rate-limited": "throttlingException",
@@ -51,18 +49,17 @@ def read_error(status: int, headers: Mapping[str, str], body: bytes) -> Upstream
 
     The exception's name stands in `x-amzn-errortype`, before a colon, or in the body's `__type`, behind a `#`.
     """
-    lowered = {name.lower(): value.strip() for name, value in headers.items()}
+    told = lowered(headers)
     error = _error_of(body)
-    name = _name(lowered.get("x-amzn-errortype") or error.get("__type") or "")
+    name = _name(told.get("x-amzn-errortype") or error.get("__type") or "")
     code, retryable = _classify(status, name, error)
-    request_id = lowered.get("x-amzn-requestid", "")
     return UpstreamFault(
         code,
         f"The upstream answered {status}{f' ({name})' if name else ''}.",
         retryable=retryable,
-        retry_after_ms=_retry_after_ms(lowered.get("retry-after", "")),
+        retry_after_ms=retry_after_ms(told),
         http_status=status,
-        provider_request_id=request_id if _REQUEST_ID.fullmatch(request_id) else None,
+        provider_request_id=request_id([told.get("x-amzn-requestid")]),
     )
 
 
@@ -108,11 +105,3 @@ def _classify(status: int, name: str, error: Mapping[str, Any]) -> tuple[str, bo
     if word in _RATE or status == 429:
         return "upstream-rate-limited", word != "servicequotaexceeded" and not _TODAY.search(text)
     return "upstream-error", word in _ONCE_MORE or status in (408, 424) or status >= 500
-
-
-def _retry_after_ms(value: str) -> int | None:
-    try:
-        wait = float(value) * 1000
-    except ValueError:
-        return None
-    return round(min(max(wait, 0.0), _WAIT_MS_MAX)) if isfinite(wait) else None

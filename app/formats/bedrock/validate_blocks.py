@@ -96,7 +96,7 @@ def _results(content: Sequence[Any], at: str, rules: WireRules, open_calls: dict
             continue
         place, call_id = f"{at}/{number}/toolResult", result.get("toolUseId")
         if not isinstance(call_id, str) or open_calls.pop(call_id, None) is None:
-            code = "result-repeated" if call_id in answered else "result-without-call"
+            code = "result-repeated" if isinstance(call_id, str) and call_id in answered else "result-without-call"
             found.append(Violation(f"{place}/toolUseId", code, "A result answers one call of the answer before it."))
         else:
             answered.add(call_id)
@@ -130,7 +130,8 @@ def _counted(content: Sequence[Any], at: str, found: Found) -> None:
             if isinstance(block, Mapping):
                 inner = block.get("toolResult")
                 pieces = inner.get("content") if isinstance(inner, Mapping) else None
-                count += (kind in block) + sum(isinstance(piece, Mapping) and kind in piece for piece in pieces or ())
+                listed = pieces if isinstance(pieces, list | tuple) else ()
+                count += (kind in block) + sum(isinstance(piece, Mapping) and kind in piece for piece in listed)
         if count > most:
             found.append(Violation(at, f"{kind}s-too-many", f"At most {most} of these are taken in one message."))
 

@@ -6,15 +6,13 @@ Google's status and the reason, where those are plain words in capitals, as no k
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
 from app.entries import lossless
 from app.entries.deltas import StreamFailed
 from app.formats.protocols import UpstreamFault
+from app.formats.refusals import bounded_ms, lowered, request_id, retry_after_ms
 
 _STATUSES: Mapping[str, int] = MappingProxyType(
     {
@@ -38,29 +36,25 @@ _OVERFLOW = re.compile(r"input token count.*exceeds|exceeds the maximum number o
 _BAD_KEY = re.compile(r"API_KEY_|ACCESS_TOKEN_|CREDENTIALS_")
 _WORD = re.compile(r"[A-Z][A-Z_]{1,63}")
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")
-_REQUEST_ID = re.compile(r"[!-~]{1,200}")
 _REQUEST_ID_HEADERS = ("x-goog-request-id", "x-request-id", "request-id", "x-cloud-trace-context")
-_WAIT_MS_MAX = 24 * 3600 * 1000
 
 
 def read_error(status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFault:
     """The fault of a response that is no answer. `headers` by any case; `body` as received, JSON or not, wrapped in a list or not.
 
-    `retry_after_ms` from `RetryInfo` among the details, else from `retry-after` in seconds or as a date (against the response's own
-    `date`, since no clock is read here).
+    `retry_after_ms` from `RetryInfo` among the details, else from the headers.
     """
-    lowered = {name.lower(): value for name, value in headers.items()}
+    told = lowered(headers)
     error = _error_of(body)
     code, retryable = _classify(status, error)
     wait_ms = _retry_info_ms(error)
-    request_id = next((lowered[name].strip() for name in _REQUEST_ID_HEADERS if _REQUEST_ID.fullmatch(lowered.get(name, "").strip())), None)
     return UpstreamFault(
         code,
         f"The upstream answered {status}{_said(error)}.",
         retryable=retryable,
-        retry_after_ms=_retry_after_ms(lowered) if wait_ms is None else wait_ms,
+        retry_after_ms=retry_after_ms(told) if wait_ms is None else wait_ms,
         http_status=status,
-        provider_request_id=request_id,
+        provider_request_id=request_id(told.get(name) for name in _REQUEST_ID_HEADERS),
     )
 
 
@@ -143,26 +137,5 @@ def _retry_info_ms(error: Mapping[str, Any]) -> int | None:
     """`retryDelay` of a `RetryInfo`, spelled like `14s` or `14.5s`."""
     for delay in _details(error, "retryDelay"):
         if found := _SECONDS.fullmatch(delay):
-            return round(min(float(found[1]) * 1000, _WAIT_MS_MAX))
+            return bounded_ms(float(found[1]) * 1000)
     return None
-
-
-def _retry_after_ms(headers: Mapping[str, str]) -> int | None:
-    try:
-        wait = float(headers.get("retry-after", "").strip()) * 1000
-    except ValueError:
-        until, now = _date(headers.get("retry-after")), _date(headers.get("date"))
-        if until is None or now is None:
-            return None
-        wait = (until - now).total_seconds() * 1000
-    return round(min(max(wait, 0.0), _WAIT_MS_MAX)) if isfinite(wait) else None
-
-
-def _date(value: str | None) -> datetime | None:
-    if not value:
-        return None
-    try:
-        found = parsedate_to_datetime(value.strip())
-    except (ValueError, IndexError, TypeError):
-        return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

@@ -50,7 +50,8 @@ class CallSlots:
         name = raw_name if isinstance(raw_name, str) else ""
         slot = self._slot(index, provider_id, name)
         slot.provider_id = slot.provider_id or provider_id
-        slot.beside |= {key: value for key, value in fragment.items() if key not in _MODELLED and value}
+        if fragment.keys() - _MODELLED:
+            slot.beside |= {key: value for key, value in fragment.items() if key not in _MODELLED and value}
         said = _arguments(function.get("arguments"))
         if slot.part >= 0:
             return [ToolCallDelta(slot.part, said)] if said else []

@@ -7,10 +7,10 @@ from app.entries import lossless
 from app.entries.deltas import Delta, Finished, OpaqueBlock, PartBlock, ReasoningDelta, StreamFailed, TextDelta, ToolCallStarted, UsageReport
 from app.formats.framing.sse import EventTooLong, SseReader
 from app.formats.openai_chat.calls import CallSlots, TooManyCalls
-from app.formats.openai_chat.errors import stream_error
 from app.formats.openai_chat.rules import DIALECT, GIVEN_BACK, STOP_REASONS
 from app.formats.openai_chat.thoughts import Thoughts
 from app.formats.openai_chat.usage import read_usage
+from app.formats.openai_refusals import stream_error
 
 _MODELLED = frozenset(
     {"role", "content", "refusal", "tool_calls", "reasoning", "reasoning_content", "reasoning_details", "function_call", "obfuscation", "name"}
@@ -158,9 +158,11 @@ class ChatStreamReader:
             self._parts_count += sum(isinstance(item, ToolCallStarted) for item in said)
             found.extend(said)
         for key, value in delta.items():
-            if key in GIVEN_BACK and value:
+            if key in _MODELLED or not value:
+                continue
+            if key in GIVEN_BACK:
                 self._beside[key] = value
-            elif key not in _MODELLED and value:
+            else:
                 self._keep(key, value)
 
     def _piece(self, piece: Any, found: list[Delta]) -> None:

@@ -3,8 +3,8 @@
 Pure: bytes in, bytes out; no clock, no chance, nothing sent and nothing read.
 """
 
+from app.formats.openai_refusals import read_error, write_error
 from app.formats.openai_responses.counting import COUNTING
-from app.formats.openai_responses.errors import read_error, write_error
 from app.formats.openai_responses.read_stream import ResponsesStreamReader
 from app.formats.openai_responses.rules import DIALECT, PROMPT_ORDER, path, rules_for
 from app.formats.openai_responses.validate import validate

@@ -9,7 +9,7 @@ from app.config.limits import ANSWER_BYTES_MAX
 from app.entries import lossless
 from app.entries.deltas import Delta, Finished, StreamFailed, UsageReport
 from app.formats.framing.sse import EventTooLong, SseEvent, SseReader
-from app.formats.openai_responses.errors import stream_error
+from app.formats.openai_refusals import stream_error
 from app.formats.openai_responses.outputs import BadAnswer, Outputs
 from app.formats.openai_responses.rules import INCOMPLETE_REASONS
 from app.formats.openai_responses.usage import read_usage

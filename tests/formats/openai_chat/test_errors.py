@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.openai_chat.errors import read_error, stream_error
+from app.formats.openai_refusals import read_error, stream_error
 
 
 def body(message: str = "m", code: Any = None, type: Any = None) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.openai_responses.errors import read_error, stream_error, write_error
+from app.formats.openai_refusals import read_error, stream_error, write_error
 
 
 def body(message: str = "m", code: Any = None, type: Any = None) -> bytes:

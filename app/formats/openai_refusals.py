@@ -1,4 +1,5 @@
-"""What a refusal or a failure of a Responses server means, in its stead and in its stream (wire-format notes 1.4, 2.7, 3.3, 12.5).
+"""What a refusal or a failure means where OpenAI's words for it are spoken: Chat, Responses, and the servers that speak them
+(wire-format notes 1.4, 2.1, 2.3, 2.6, 2.7).
 
 A vendor's message may quote the prompt or the key, so it is matched and never repeated: `detail` is our own sentence with
 the status and the vendor's code, where that is a plain word.
@@ -6,14 +7,12 @@ the status and the vendor's code, where that is a plain word.
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from math import isfinite
 from typing import Any
 
 from app.entries import lossless
 from app.entries.deltas import StreamFailed
 from app.formats.protocols import UpstreamFault
+from app.formats.refusals import lowered, request_id, retry_after_ms, wished
 
 _OVERFLOW_CODES = frozenset({"context_length_exceeded", "string_above_max_length", "request_too_large"})
 _OVERFLOW = re.compile(
@@ -33,34 +32,26 @@ _QUOTA = frozenset(
 )
 _RATE = frozenset({"rate_limit_exceeded", "slow_down", "rate_limit", "rate_limit_error", "too_many_requests", "requests", "tokens"})
 _AUTH = frozenset({"invalid_api_key", "authentication_error", "invalid_authentication", "permission_error", "unauthorized"})
-_ONCE_MORE = frozenset({"server_error", "server_is_overloaded", "service_unavailable_error", "overloaded_error", "vector_store_timeout"})
+_ONCE_MORE = frozenset(
+    {"server_error", "server_is_overloaded", "service_unavailable_error", "overloaded_error", "tool_use_failed", "vector_store_timeout"}
+)
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.\-]{0,63}")
 _SECRETISH = re.compile(r"(sk|key|gsk|xai)[-_]|\d{6}", re.IGNORECASE)
-_REQUEST_ID = re.compile(r"[!-~]{1,200}")
 _REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "cf-ray")
-_WAIT_MS_MAX = 24 * 3600 * 1000
 
 
 def read_error(status: int, headers: Mapping[str, str], body: bytes) -> UpstreamFault:
-    """The fault of a response that is no answer. `headers` by any case; `body` as received, JSON or not.
-
-    `retry_after_ms` from `retry-after-ms`, or `retry-after` in seconds or as a date (against the response's own `date`,
-    since no clock is read here). `x-should-retry` wins over the status.
-    """
-    lowered = {name.lower(): value for name, value in headers.items()}
+    """The fault of a response that is no answer. `headers` by any case; `body` as received, JSON or not."""
+    found = lowered(headers)
     error = _error_of(body)
     code, retryable = _classify(status, error)
-    wish = lowered.get("x-should-retry", "").strip().lower()
-    if wish in ("true", "false") and code != "upstream-auth":
-        retryable = wish == "true"
-    request_id = next((lowered[name].strip() for name in _REQUEST_ID_HEADERS if _REQUEST_ID.fullmatch(lowered.get(name, "").strip())), None)
     return UpstreamFault(
         code,
         f"The upstream answered {status}{_said(error)}.",
-        retryable=retryable,
-        retry_after_ms=_retry_after_ms(lowered),
+        retryable=wished(found, code, retryable),
+        retry_after_ms=retry_after_ms(found),
         http_status=status,
-        provider_request_id=request_id,
+        provider_request_id=request_id(found.get(name) for name in _REQUEST_ID_HEADERS),
     )
 
 
@@ -70,9 +61,9 @@ def write_error(status: int, code: str | None) -> bytes:
 
 
 def stream_error(error: Any) -> StreamFailed:
-    """The failure that an error event or the `error` of a failed response reports; gateways put a status into its `code`.
+    """The failure that an error object inside a stream reports; gateways put a status into its `code`.
 
-    An error event has code and message beside its type, or nested under `error` (12.5).
+    An error event of Responses has code and message beside its type, or nested under `error` (12.5).
     """
     found = error if isinstance(error, dict) else {}
     if isinstance(found.get("error"), dict):
@@ -85,7 +76,7 @@ def stream_error(error: Any) -> StreamFailed:
 
 
 def _error_of(body: bytes) -> dict[str, Any]:
-    """The error object: nested under `error`, or flat as some servers send it."""
+    """The error object: nested under `error`, or flat as vLLM and Mistral send it."""
     try:
         document = lossless.loads(body)
     except lossless.InvalidJson:
@@ -131,28 +122,3 @@ def _number(value: Any) -> int | None:
     if isinstance(value, str) and re.fullmatch(r"\d{3}", value):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _retry_after_ms(headers: Mapping[str, str]) -> int | None:
-    for name, factor in (("retry-after-ms", 1.0), ("retry-after", 1000.0)):
-        value = headers.get(name, "").strip()
-        try:
-            wait = float(value) * factor
-        except ValueError:
-            continue
-        if isfinite(wait):
-            return round(min(max(wait, 0.0), _WAIT_MS_MAX))
-    until, now = _date(headers.get("retry-after")), _date(headers.get("date"))
-    if until is None or now is None:
-        return None
-    return round(min(max((until - now).total_seconds() * 1000, 0), _WAIT_MS_MAX))
-
-
-def _date(value: str | None) -> datetime | None:
-    if not value:
-        return None
-    try:
-        found = parsedate_to_datetime(value.strip())
-    except (ValueError, IndexError, TypeError):
-        return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
