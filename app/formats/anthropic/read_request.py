@@ -40,6 +40,8 @@ class _Request:
         self.session = self.entries.session
         self.producer = imported_producer(DIALECT, word(self.document, "model"))
         self.names: dict[str, str] = {}
+        self.answering: int | None = None
+        """The entry of the answer that the message before was; answers in a row are one (wire-format notes 12.7)."""
 
     def read(self) -> ImportedSession:
         for key, value in self.document.items():
@@ -58,7 +60,9 @@ class _Request:
         role, content = message.get("role"), message.get("content")
         if role == "assistant":
             self._answer(message, place)
-        elif role == "user":
+            return
+        self.answering = None
+        if role == "user":
             self._input(content, place, spare(message, _MESSAGE))
         elif role == "system":
             self._system(content, place)
@@ -72,10 +76,14 @@ class _Request:
     def _answer(self, message: Mapping[str, Any], place: str) -> None:
         parts = [answer_part(block, self.producer, place, self.session) for block in _blocks(message.get("content"))]
         self.names.update({part.tool_call_id: part.name for part in parts if isinstance(part, ToolCall)})
+        self.entries.keep()
+        if self.answering is not None:
+            self.entries.grow(self.answering, parts, place)
+            self.entries.change(place, "message", "answers in a row are one, as the provider takes them")
+            return
         stop = STOP_REASONS.get(str(message.get("stop_reason")))
         answer = Answer(tuple(parts), Status.COMPLETED, word(message, "model"), stop)
-        self.entries.add("assistant_message", answer, place, facts=spare(message, _MESSAGE))
-        self.entries.keep()
+        self.answering = self.entries.add("assistant_message", answer, place, facts=spare(message, _MESSAGE))
 
     def _input(self, content: Any, place: str, facts: Mapping[str, Any]) -> None:
         """Its tool results, each an entry, and what else the user says as one message, in the order of the blocks."""

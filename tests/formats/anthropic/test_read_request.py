@@ -48,6 +48,17 @@ def test_results_are_entries_of_their_own_in_the_order_of_the_blocks():
 
 
 @pytest.mark.req("X-23", "S0-20")
+def test_answers_in_a_row_are_one_so_that_their_results_follow_it():
+    calls = [{"type": "tool_use", "id": f"t{n}", "name": "f", "input": {}} for n in (1, 2)]
+    session = imported(user(TEXT), answered(calls[0], stop_reason="tool_use"), answered(calls[1]), user(result("t1"), result("t2")), answered(TEXT))
+    assert [entry.kind for entry in session.entries] == ["user_message", "assistant_message", "tool_result", "tool_result", "assistant_message"]
+    body = session.entries[1].body
+    assert isinstance(body, Answer)
+    assert [part.tool_call_id for part in body.parts if isinstance(part, ToolCall)] == ["t1", "t2"]
+    assert ("message 2", "message") in [(note.source, note.what) for note in session.changed]
+    assert session.kept == 5
+
+
 def test_blocks_of_an_answer_keep_what_goes_back_with_them():
     thinking = {"type": "thinking", "thinking": "Hm ", "signature": "Eq=="}
     cited = {"type": "text", "text": "a", "citations": [{"type": "char_location"}]}
