@@ -16,13 +16,18 @@ _HOSTS: Mapping[str, str] = MappingProxyType(
         "api.anthropic.com/v1/messages": "anthropic-messages",
     }
 )
+_SERVERS: Mapping[str, str] = MappingProxyType({"api.groq.com": "groq", "api.mistral.ai": "mistral", "openrouter.ai": "openrouter"})
+"""Hosts that speak Chat under a preset of ours."""
 _GEMINI = re.compile(r".*/models/([^/:]+):(generateContent|streamGenerateContent)")
 _CONVERSE = re.compile(r"/model/([^/]+)/(converse|converse-stream)")
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and its answer. `dialect` is None for an endpoint that speaks none of ours under its vendor's own name."""
+    """One request and its answer. `dialect` is None for an endpoint that speaks none of ours under its vendor's own name.
+
+    `preset`: the server's name where it speaks Chat in its own way.
+    """
 
     name: str
     number: int
@@ -31,11 +36,16 @@ class Exchange:
     model: str
     request: dict[str, Any]
     response: Any
+    preset: str | None = None
+
+    @property
+    def speaks(self) -> str | None:
+        return "openai-chat" if self.preset else self.dialect
 
     @property
     def streamed_request(self) -> dict[str, Any]:
         """The request as one for a stream, which is what we send: where the body says so, it says so."""
-        says = self.dialect in ("openai-chat", "openai-responses", "anthropic-messages")
+        says = self.speaks in ("openai-chat", "openai-responses", "anthropic-messages")
         return {**self.request, "stream": True} if says else self.request
 
 
@@ -54,4 +64,4 @@ def _exchange(name: str, number: int, each: dict[str, Any]) -> Exchange:
         dialect, model = "gemini", found[1]
     elif found := _CONVERSE.fullmatch(parts.path):
         dialect, model = "bedrock-converse", unquote(found[1])
-    return Exchange(name, number, parts.netloc, dialect, model, each["request"], each["response"])
+    return Exchange(name, number, parts.netloc, dialect, model, each["request"], each["response"], _SERVERS.get(parts.netloc))

@@ -6,7 +6,7 @@ from app.context.compile import Compiled, compile_context
 from app.context.passes.binding import bound_prefix
 from app.context.sources import AgentRevision
 from app.entries.answer import AnswerFold
-from app.entries.deltas import CallNames, Delta, Finished, ToolCallStarted
+from app.entries.deltas import CallNames, Delta, ToolCallStarted
 from app.entries.messages import Answer, Status
 from app.entries.parts import ToolCall
 from app.formats.protocols import Written
@@ -18,14 +18,20 @@ from tests.judges.providers import PROVIDERS, Provider
 from tests.strategies import Ledger, tokens
 
 
-def answered(stream: bytes, target: Target, prefix: str = "", taken: set[str] | None = None, call_id: str = "call_0") -> Answer:
-    """What our reader makes of a stream, with ids for its calls as the service gives them. Fails the test for a stream without an end."""
+def folded(stream: bytes, target: Target, prefix: str = "", taken: set[str] | None = None, call_id: str = "call_0") -> AnswerFold:
+    """What our reader makes of a stream, with ids for its calls as the service gives them."""
     reader = FORMATS[target.dialect].new_reader(str(target.producer._replace(prefix=prefix)))
     deltas: list[Delta] = [*reader.feed(stream), *reader.end()]
     names, fold = CallNames(call_id, taken or set()), AnswerFold()
     for delta in deltas:
         fold.add(names.name(delta) if isinstance(delta, ToolCallStarted) else delta)
-    assert any(isinstance(delta, Finished) for delta in deltas), deltas[-3:]
+    return fold
+
+
+def answered(stream: bytes, target: Target, prefix: str = "", taken: set[str] | None = None, call_id: str = "call_0") -> Answer:
+    """The answer that a stream tells. Fails the test for a stream without a good end."""
+    fold = folded(stream, target, prefix, taken, call_id)
+    assert fold.finished is not None, fold.failed
     return fold.answer(Status.COMPLETED, target.model.name, call_id)
 
 
