@@ -113,7 +113,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
         message = NeutralMessage("user", (Text(section.text),), Rendered(section.renderer))
         draft.insert(len(draft.placed), message, Reason.RENDERED, "system", tokens)
     adjacency.run(draft, count)
-    binding.run(draft, declared)
+    binding.run(draft, declared, count)
     messages: list[NeutralMessage] = draft.sent()
     measured = measure(draft, declared, count)
     check_origins([message.origin for message in messages], len(messages), sources.history_message_count)

@@ -9,15 +9,18 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from app.context.draft import Draft, Item, NeutralMessage, NeutralRequest, Reason, SystemSection
+from app.context.draft import Count, Draft, Item, NeutralMessage, NeutralRequest, Reason, SystemSection
 from app.context.passes.measure import declaration
 from app.context.sources import Tool
 from app.entries import lossless
-from app.entries.parts import Part, Reasoning, ToolCall, part_to_json
+from app.entries.parts import Part, Reasoning, Text, ToolCall, part_to_json
 from app.entries.producers import read_producer
 from app.models.resolve import Target
 
 NAME = "binding"
+
+NOTHING_SAID = "(nothing was said)"
+"""Stands for an answer of which nothing is left."""
 
 
 class _Prefix:
@@ -38,7 +41,7 @@ class _Prefix:
         return "sha256:" + self._hash.copy().hexdigest()
 
 
-def run(draft: Draft, tools: Sequence[Tool]) -> None:
+def run(draft: Draft, tools: Sequence[Tool], count: Count) -> None:
     """Leaves out bound blocks whose prefix changed. Runs last: the prefix is of the list as it is sent; O(text)."""
     target = draft.sources.target
     if not target.rules.prefix_bound:
@@ -63,13 +66,19 @@ def run(draft: Draft, tools: Sequence[Tool]) -> None:
                 else:
                     kept.append(part)
                     places.append(position)
-            if not kept:
-                draft.drop(item, Reason.PREFIX_CHANGED, NAME)
-                continue
             if len(kept) < len(message.parts):
-                message = message._replace(parts=tuple(kept))
-                draft.replace(item, (Reason.PREFIX_CHANGED,), NAME, message, places=tuple(places))
+                message = _without(draft, item, message, kept, places, count)
         prefix.add(message)
+
+
+def _without(draft: Draft, item: Item, message: NeutralMessage, kept: list[Part], places: list[int], count: Count) -> NeutralMessage:
+    """The message without the thinking that is left out. One of thinking alone keeps its place, since its neighbours rely on it."""
+    left_out = [part.text for position, part in enumerate(message.parts) if position not in places and isinstance(part, Reasoning)]
+    tokens = max(0, item.tokens - sum(map(count, left_out)))
+    parts: tuple[Part, ...] = tuple(kept) or (Text(NOTHING_SAID),)
+    sent = message._replace(parts=parts)
+    draft.replace(item, (Reason.PREFIX_CHANGED,), NAME, sent, tokens + (0 if kept else count(NOTHING_SAID)), tuple(places) if kept else (None,))
+    return sent
 
 
 def _thinks(message: NeutralMessage) -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 from app.context.compile import Compiled, compile_context
 from app.context.draft import Loss
-from app.context.passes.binding import bound_prefix
+from app.context.passes.binding import NOTHING_SAID, bound_prefix
 from app.entries.messages import Answer
 from app.entries.parts import Reasoning, Text
 from tests.strategies import SYSTEM, Ledger, agent, call, target, tokens
@@ -91,3 +91,16 @@ def test_thinking_behind_a_call_that_had_to_be_changed_is_left_out():
         ledger.result("c")
         ledger.result("d")
         assert thoughts(compiled(ledger, to=to)) == kept
+
+
+def test_an_answer_of_thinking_alone_keeps_its_place():
+    ledger = Ledger()
+    ledger.user("q")
+    producer = str(BOUND.producer._replace(prefix=bound_prefix(compiled(ledger).request)))
+    ledger.add("assistant_message", Answer((Reasoning("t", '{"signature":"s"}', producer),), model="scripted"))
+    ledger.user("and?")
+    assert thoughts(compiled(ledger)) == ["t"]
+    found = compiled(ledger, CHANGED)
+    assert [message.role for message in found.request.messages] == ["user", "assistant", "user"]
+    assert found.request.messages[1].parts == (Text(NOTHING_SAID),)
+    assert [(loss.why, loss.seq, loss.part) for loss in found.losses] == [("prefix_changed", 2, 0)]
