@@ -50,6 +50,11 @@ install: $(DEV)  ## install what development needs into .venv
 test: $(DEV)  ## run the tests, on two processes
 	@$(BIN)/python -m pytest -n 2 $(ARGS)
 
+.PHONY: laws
+laws: $(DEV)  ## try the laws on new examples, 2,000 a dialect where bodies are judged
+	@CONTEXT_LEDGER_TEST_NEW_EXAMPLES=1 CONTEXT_LEDGER_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n 2 \
+		tests/judges tests/formats tests/context tests/entries tests/models tests/turn $(ARGS)
+
 .PHONY: test-postgres
 test-postgres: $(DEV)  ## run the storage tests on the embedded server, on an installed PostgreSQL and through PgBouncer
 	@PYTHON=$(BIN)/python sh tests/postgres_matrix.sh $(ARGS)

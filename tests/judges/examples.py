@@ -1,13 +1,13 @@
 """How many examples a law over bodies tries: few where every change waits for them, as many as are promised where somebody asks.
 
-`CONTEXT_LEDGER_EXAMPLES=2000 make test ARGS=tests/judges` tries the promised 2,000 a dialect.
+`make laws` tries the promised 2,000 a dialect, and new ones each time.
 """
 
 import os
 
 from hypothesis import HealthCheck, settings
 
-EXAMPLES = int(os.environ.get("CONTEXT_LEDGER_EXAMPLES", "800"))
+EXAMPLES = int(os.environ.get("CONTEXT_LEDGER_TEST_EXAMPLES", "800"))
 """Of each dialect. Laws that take longer an example try a part of it."""
 
 
