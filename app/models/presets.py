@@ -64,6 +64,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             required_choice="any",
             reply_after_results=True,
             user_last=True,
+            input_needed=True,
             blank_texts=False,
             reasoning_key="content",
             takes_files=True,

@@ -38,7 +38,7 @@ class WireRules:
     system_role            the role under which the folded system sections are sent, where the format has one
     system_inside          whether a system message may stand among the others (of Claude, newer models take one)
     user_first, user_last  whether the list has to begin, and to end, with user input
-    input_needed           whether there has to be some where only instructions, which stand apart, are left
+    input_needed           whether there has to be some where only instructions are left
     reply_after_results    whether an answer has to stand between results and the next input (Mistral)
     results_in_call_order  whether the results of an answer follow the order of its calls
     files_beside_results   whether a file may follow results without an answer between (the format folds both into one message)

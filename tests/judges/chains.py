@@ -79,7 +79,7 @@ def extends(now: Exchange, before: Exchange) -> bool:
 
 
 def conversation(request: Mapping[str, Any]) -> list[Any]:
-    found = next((request[key] for key in _CONVERSATION if key in request), [])
+    found: list[Any] | Any = next((request[key] for key in _CONVERSATION if key in request), [])
     return found if isinstance(found, list) else [{"role": "user", "content": found}]
 
 

@@ -121,6 +121,8 @@ def ledgers(draw: st.DrawFn, own: tuple[str, str], acts_max: int = 10) -> Ledger
             kind = "assistant_message" if fresh else "user_message"
         else:
             kind, body = draw(hostile_bodies)
+            if isinstance(body, Answer) and draw(st.booleans()):
+                body = body._replace(model=own[1])
         ledger.add(kind, body, **given)
         _results(draw, ledger, body, given["turn"])
     return ledger
