@@ -79,6 +79,7 @@ class _Request:
         self.entries.keep()
         if self.answering is not None:
             self.entries.grow(self.answering, parts, place)
+            self.entries.tell(self.answering, spare(message, _MESSAGE))
             self.entries.change(place, "message", "answers in a row are one, as the provider takes them")
             return
         stop = STOP_REASONS.get(str(message.get("stop_reason")))
