@@ -1,4 +1,4 @@
-"""The size of a picture, read off the head of its bytes: PNG, GIF, JPEG and WebP. Nothing is decoded."""
+"""Type and size of a picture, read off the head of its bytes: PNG, GIF, JPEG and WebP. Nothing is decoded."""
 
 from app.entries.parts import Blob
 
@@ -10,11 +10,22 @@ _JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
 
 _JPEG_SEGMENTS_MAX = 1_000
 
+_HEADS = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"GIF87a", "image/gif"), (b"GIF89a", "image/gif"), (b"\xff\xd8\xff", "image/jpeg"))
+
 
 def blob_of(digest: str, media_type: str, content: bytes) -> Blob:
-    """The blob of these bytes, with its size in pixels where it is a picture whose head can be read."""
-    width, height = pixel_size(content) if media_type.startswith("image/") else (None, None)
-    return Blob(digest, media_type, len(content), width, height)
+    """The blob of these bytes. A picture whose head can be read has its size in pixels, and the type that its bytes are of, whatever it was
+    called: providers look, and refuse one that is not what it is called (wire-format notes 4.3, 6.2)."""
+    if not media_type.startswith("image/"):
+        return Blob(digest, media_type, len(content))
+    return Blob(digest, picture_type(content) or media_type, len(content), *pixel_size(content))
+
+
+def picture_type(content: bytes) -> str | None:
+    """The media type that the bytes are of; None for what is none of the four kinds."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((media_type for head, media_type in _HEADS if content.startswith(head)), None)
 
 
 def pixel_size(content: bytes) -> tuple[int, int] | tuple[None, None]:

@@ -52,7 +52,9 @@ class WireRules:
     image_types, file_types   media types that are taken, separated by blanks; `*`: any
     file_part              how a file is spelled: `file`, or `document_url` (Mistral)
     image_bytes_max, file_bytes_max   the greatest decoded size of one; 0: no limit is known
+    image_pixels_max       the longer side of one; 0: no limit is known
     images_max             how many images one request may hold; 0: no limit is known
+    many_images, many_image_pixels_max   beyond that many of them, the longer side of one; 0: no such limit is known
     error_media            whether the result of a failed call may hold any
     result_images, result_files       whether they may stand in a tool result; where not, the pass puts them behind the results as user input
     result_status          whether a result may be marked as failed, where the format has a mark; its text says so where not
@@ -118,7 +120,10 @@ class WireRules:
     file_part: str = "file"
     image_bytes_max: int = 0
     file_bytes_max: int = 0
+    image_pixels_max: int = 0
     images_max: int = 0
+    many_images: int = 0
+    many_image_pixels_max: int = 0
     error_media: bool = True
     result_images: bool = False
     result_files: bool = False

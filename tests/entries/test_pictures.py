@@ -67,3 +67,11 @@ def test_no_bytes_break_it(content: bytes, head: bytes):
 def test_only_a_picture_is_measured():
     assert blob_of("d", "image/png", png(3, 4)) == Blob("d", "image/png", 33, 3, 4)
     assert blob_of("d", "application/pdf", png(3, 4)) == Blob("d", "application/pdf", 33)
+
+
+@pytest.mark.req("X-18")
+def test_a_picture_bears_the_type_that_its_bytes_are_of():
+    for content, media_type in ((png(1, 1), "image/png"), (gif(1, 1), "image/gif"), (jpeg(1, 1), "image/jpeg"), (lossy(1, 1), "image/webp")):
+        assert blob_of("d", "image/jpg", content) == Blob("d", media_type, len(content), 1, 1)
+        assert blob_of("d", "application/pdf", content).media_type == "application/pdf", "what is sent as a file is the sender's to name"
+    assert blob_of("d", "image/heic", b"\0\0\0\x18ftypheic").media_type == "image/heic"

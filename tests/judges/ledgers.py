@@ -17,6 +17,7 @@ from app.context.draft import NeutralRequest
 from app.context.sources import AgentRevision, Overrides, Sources
 from app.entries.messages import Answer, Body, Message, ToolResult
 from app.entries.parts import Blob, Media, Opaque, Reasoning, Text, ToolCall
+from app.entries.pictures import blob_of
 from app.formats.protocols import Written
 from app.formats.registry import FORMATS
 from app.models.efforts import EFFORTS
@@ -27,8 +28,18 @@ from tests.strategies import HOSTILE, SYSTEM, Ledger, agent, call_ids, ephemeral
 
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 GIF = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
+
+
+def png(width: int, height: int) -> bytes:
+    """The head of a picture of that size, which is as far as anybody looks."""
+    return PNG[:16] + width.to_bytes(4, "big") + height.to_bytes(4, "big") + PNG[24:]
+
+
 FILES: tuple[tuple[str, bytes], ...] = (
     ("image/png", PNG),
+    ("image/png", png(3000, 20)),
+    ("image/png", png(20, 9000)),
+    ("image/png", GIF + b"called by another name"),
     ("image/gif", GIF),
     ("image/jpeg", b"\xff\xd8\xff\xe0\x00\x10JFIF\x00"),
     ("image/webp", b"RIFF\x1a\x00\x00\x00WEBPVP8L"),
@@ -53,7 +64,7 @@ def digest_of(content: bytes) -> str:
 
 
 BLOBS = {digest_of(content): content for _, content in FILES}
-_MEDIA = [(Blob(digest_of(content), media_type, len(content)), media_type.startswith("image/")) for media_type, content in FILES]
+_MEDIA = [(blob_of(digest_of(content), media_type, content), media_type.startswith("image/")) for media_type, content in FILES]
 _NAMES = st.sampled_from([None, "report.pdf", "my file (1).png", "../../etc/passwd", "Ünï çødé.txt", "x" * 300, "no\nline", "", " "])
 
 media = st.one_of(

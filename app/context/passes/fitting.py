@@ -7,12 +7,14 @@ One that is an object but for line breaks and the like in its strings, as models
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 import orjson
 
 from app.config.limits import JSON_DEPTH_MAX
 from app.context.draft import Count, Draft, Item, NeutralMessage, Reason, Rendered
+from app.context.passes.many_images import TOO_LARGE, Place, left_out
 from app.entries import lossless
 from app.entries.parts import Media, Part, Text, ToolCall
 from app.models.wire_rules import WireRules
@@ -49,7 +51,7 @@ def run(draft: Draft, count: Count) -> None:
             behind.append((position, moved))
             moved = []
         if fitter.touches(message):
-            media = fitter.fit(item, message)
+            media = fitter.fit(item, message, position)
             if media:
                 moved.append((item, media))
     if moved:
@@ -64,13 +66,15 @@ def run(draft: Draft, count: Count) -> None:
 class _Fitter:
     """One pass over a draft. `_parts` and `_reasons` are those of the message at hand."""
 
-    __slots__ = ("_count", "_draft", "_moved", "_parts", "_reasons", "_rules", "_tokens", "_types")
+    __slots__ = ("_at", "_count", "_draft", "_left_out", "_moved", "_parts", "_reasons", "_rules", "_tokens", "_types")
 
     def __init__(self, draft: Draft, count: Count) -> None:
         self._draft = draft
         self._count = count
         self._rules: WireRules = draft.sources.target.rules
         self._types = {"image": frozenset(self._rules.image_types.split()), "file": frozenset(self._rules.file_types.split())}
+        self._left_out: Mapping[Place, str] | None = None
+        self._at = 0
         self._parts: list[Placed] = []
         self._moved: list[Placed] = []
         self._reasons: dict[Reason, None] = {}
@@ -89,8 +93,9 @@ class _Fitter:
                 return True
         return False
 
-    def fit(self, item: Item, message: NeutralMessage) -> list[Placed]:
-        """Changes the message, and returns the media that go behind the results of its answer."""
+    def fit(self, item: Item, message: NeutralMessage, at: int) -> list[Placed]:
+        """Changes the message at that place of the list, and returns the media that go behind the results of its answer."""
+        self._at = at
         self._parts, self._moved, self._reasons, self._tokens = [], [], {}, item.tokens
         for position, part in enumerate(message.parts):
             if isinstance(part, Media):
@@ -112,7 +117,7 @@ class _Fitter:
         return self._moved
 
     def _media(self, item: Item, message: NeutralMessage, position: int, media: Media) -> None:
-        why = "not_in_answers" if message.role == "assistant" else self._obstacle(media)
+        why = "not_in_answers" if message.role == "assistant" else self._obstacle(media) or self._beside_others(position)
         if why is not None:
             self._draft.lose(item, media.kind, why, position)
             self._add_text(stand_in(media), Reason.MEDIA_NOT_TAKEN, position)
@@ -138,7 +143,15 @@ class _Fitter:
         if blob.media_type not in types and "*" not in types:
             return "media_type_not_taken"
         most = rules.image_bytes_max if image else rules.file_bytes_max
+        if image and rules.image_pixels_max and max(blob.width or 0, blob.height or 0) > rules.image_pixels_max:
+            return TOO_LARGE
         return f"{media.kind}_too_large" if most and blob.byte_length > most else None
+
+    def _beside_others(self, position: int) -> str | None:
+        """Why a picture that could be sent by itself is not, asked once the first one is met."""
+        if self._left_out is None:
+            self._left_out = left_out(self._draft.placed, self._rules, lambda media: self._obstacle(media) is None)
+        return self._left_out.get((self._at, position))
 
     def _call(self, item: Item, position: int, call: ToolCall, arguments: str, why: str) -> None:
         self._draft.lose(item, "arguments", why, position)

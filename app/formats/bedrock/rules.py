@@ -44,6 +44,7 @@ RULES = WireRules(
     image_types=" ".join(IMAGE_FORMATS),
     file_types=" ".join(FILE_FORMATS),
     image_bytes_max=3_750_000,
+    image_pixels_max=8_000,
     file_bytes_max=4_500_000,
     result_images=True,
     provider_blocks=True,
