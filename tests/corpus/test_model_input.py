@@ -13,8 +13,10 @@ from tests.api.conftest import message, on_socket, running, talking
 from tests.corpus.conftest import Imported
 from tests.fakes.openai_chat import fake_openai
 from tests.fakes.openai_chat_rules import breaches
-from tests.formats.openai_chat.judge import request_judge, sdk_answer
+from tests.formats.openai_chat.judge import sdk_answer
 from tests.formats.openai_chat.streams import recorded
+from tests.judges.openai_chat import schema
+from tests.judges.schemas import found_by
 from tests.services.world import World, client_of, said, text
 
 OWN_STREAMS = Path(__file__).parents[1] / "transcripts" / "openai_chat"
@@ -46,7 +48,7 @@ async def follow_with(client: httpx.AsyncClient, session: str, upstream: str, to
 
 def against(body: Any) -> list[str]:
     """What the SDK's own types have against a body."""
-    return [f"{error.json_path}: {error.message[:200]}" for error in request_judge().iter_errors(body)]
+    return found_by(schema(), body)
 
 
 def called_names(body: Any) -> set[str]:

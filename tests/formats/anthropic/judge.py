@@ -5,43 +5,24 @@ from functools import cache
 from typing import Any
 
 import httpx2
+import jsonschema_rs
 import orjson
 from anthropic import Anthropic
 from anthropic.types.beta.parsed_beta_message import ParsedBetaMessage
 from anthropic.types.message_count_tokens_params import MessageCountTokensParams
 from anthropic.types.message_create_params import MessageCreateParamsStreaming
-from jsonschema import Draft202012Validator
-from pydantic import TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-
-class _Loose(GenerateJsonSchema):
-    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> JsonSchemaValue:
-        return {"not": {}}
+from tests.judges.schemas import closed, found_by
 
 
 @cache
-def _judge(kind: Any) -> Draft202012Validator:
-    schema = TypeAdapter(kind).json_schema(schema_generator=_Loose)
-    _close(schema)
-    return Draft202012Validator(schema)
-
-
-def _close(value: Any) -> None:
-    """No object takes a key that the SDK's types do not name, but for those that are a user's own (`input`, a schema)."""
-    if isinstance(value, dict):
-        if "properties" in value and value.get("title") not in ("InputSchemaTyped", "InputSchema"):
-            value["additionalProperties"] = False
-        for item in value.values():
-            _close(item)
-    elif isinstance(value, list):
-        for item in value:
-            _close(item)
+def _judge(kind: Any) -> jsonschema_rs.Draft202012Validator:
+    return closed(kind)
 
 
 def objections(body: bytes, kind: Any = MessageCreateParamsStreaming) -> list[str]:
     """What the SDK's types have against a body."""
-    return [f"{error.json_path}: {error.message[:200]}" for error in _judge(kind).iter_errors(orjson.loads(body))]
+    return found_by(_judge(kind), orjson.loads(body))
 
 
 def count_objections(body: bytes) -> list[str]:

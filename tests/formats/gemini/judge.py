@@ -8,42 +8,22 @@ import httpx
 import orjson
 from google import genai
 from google.genai import types
-from jsonschema import Draft202012Validator
-from pydantic import BaseModel, ConfigDict, Field
 
-
-class _Body(BaseModel):
-    """A whole request, which the SDK has no type for, of the types that it has."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    contents: list[types.Content] = Field(min_length=1)
-    systemInstruction: types.Content | None = None
-    tools: list[types.Tool] | None = None
-    toolConfig: types.ToolConfig | None = None
-    generationConfig: types.GenerationConfig | None = None
-    safetySettings: list[types.SafetySetting] | None = None
-    cachedContent: str | None = None
-
-
-@cache
-def request_judge() -> Draft202012Validator:
-    """Validates request bodies; no object takes a key that the SDK's types do not name."""
-    return Draft202012Validator(_Body.model_json_schema(by_alias=True))
+from tests.judges.gemini import Body, schema
+from tests.judges.schemas import found_by
 
 
 def objections(body: bytes) -> list[str]:
     """What the SDK's types have against a body: as a closed schema, and as its own models read it."""
-    value = orjson.loads(body)
-    found = [f"{error.json_path}: {error.message[:200]}" for error in request_judge().iter_errors(value)]
+    found = found_by(schema(), orjson.loads(body))
     if not found:
-        _Body.model_validate_json(body)
+        Body.model_validate_json(body)
     return found
 
 
 def sdk_names(name: str) -> set[str]:
     """The names that a type of the SDK has."""
-    definitions: dict[str, Any] = _Body.model_json_schema(by_alias=True)["$defs"]
+    definitions: dict[str, Any] = Body.model_json_schema(by_alias=True)["$defs"]
     return set(definitions[name]["properties"])
 
 

@@ -1,46 +1,18 @@
 """The official SDK as judge: a closed JSON Schema of the request, and its own parser of streams."""
 
-from functools import cache
-from typing import Any
-
 import httpx2
 import orjson
-from jsonschema import Draft202012Validator
 from openai import OpenAI
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletion
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
-from pydantic import TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-
-class _Loose(GenerateJsonSchema):
-    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> JsonSchemaValue:
-        return {"not": {}}
-
-
-@cache
-def request_judge() -> Draft202012Validator:
-    """Validates request bodies; no object takes a key that the SDK's types do not name."""
-    schema = TypeAdapter(CompletionCreateParamsStreaming).json_schema(schema_generator=_Loose)
-    _close(schema)
-    return Draft202012Validator(schema)
-
-
-def _close(value: Any) -> None:
-    if isinstance(value, dict):
-        if "properties" in value:
-            value["additionalProperties"] = False
-        for item in value.values():
-            _close(item)
-    elif isinstance(value, list):
-        for item in value:
-            _close(item)
+from tests.judges.openai_chat import schema
+from tests.judges.schemas import found_by
 
 
 def objections(body: bytes) -> list[str]:
     """What the SDK's types have against a body."""
-    return [f"{error.json_path}: {error.message[:200]}" for error in request_judge().iter_errors(orjson.loads(body))]
+    return found_by(schema(), orjson.loads(body))
 
 
 def sdk_calls(answer: ChatCompletion) -> list[tuple[str, str, str]]:

@@ -4,33 +4,20 @@ from functools import cache
 from typing import Any
 
 import httpx2
+import jsonschema_rs
 import orjson
-from jsonschema import Draft202012Validator
 from openai import OpenAI
 from openai.types.responses import Response, ResponseStreamEvent
 from openai.types.responses.input_token_count_params import InputTokenCountParams
-from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
 from pydantic import TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-_IDS_OPTIONAL = ("ResponseOutputMessageParam", "ResponseReasoningItemParam", "ResponseFunctionWebSearchParam")
-"""Types that ask for an id which the wire does not need (wire-format notes 12.2)."""
-
-
-class _Loose(GenerateJsonSchema):
-    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> JsonSchemaValue:
-        return {"not": {}}
+from tests.judges.openai_responses import TOLERANCES, schema
+from tests.judges.schemas import closed, found_by
 
 
 @cache
-def request_judge(counting: bool = False) -> Draft202012Validator:
-    """Validates request bodies; no object takes a key that the SDK's types do not name."""
-    adapter: TypeAdapter[Any] = TypeAdapter(InputTokenCountParams if counting else ResponseCreateParamsStreaming)
-    schema = adapter.json_schema(schema_generator=_Loose)
-    for name in _IDS_OPTIONAL:
-        schema["$defs"][name]["required"].remove("id")
-    _close(schema)
-    return Draft202012Validator(schema)
+def _counting() -> jsonschema_rs.Draft202012Validator:
+    return closed(InputTokenCountParams, TOLERANCES)
 
 
 @cache
@@ -39,20 +26,9 @@ def event_judge() -> TypeAdapter[Any]:
     return TypeAdapter(ResponseStreamEvent)
 
 
-def _close(value: Any) -> None:
-    if isinstance(value, dict):
-        if "properties" in value:
-            value.setdefault("additionalProperties", False)
-        for item in value.values():
-            _close(item)
-    elif isinstance(value, list):
-        for item in value:
-            _close(item)
-
-
 def objections(body: bytes, counting: bool = False) -> list[str]:
     """What the SDK's types have against a body."""
-    return [f"{error.json_path}: {error.message[:200]}" for error in request_judge(counting).iter_errors(orjson.loads(body))]
+    return found_by(_counting() if counting else schema(), orjson.loads(body))
 
 
 def _client(stream: bytes) -> OpenAI:
