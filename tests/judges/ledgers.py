@@ -160,6 +160,7 @@ SCHEMAS: tuple[dict[str, Any], ...] = (
             "list": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "minItems": 2},
             "const": {"const": "x"},
             "any": {},
+            "$ref": {"type": "string", "description": "a property with a hostile name"},
         },
         "required": ["n"],
     },
@@ -169,6 +170,8 @@ SCHEMAS: tuple[dict[str, Any], ...] = (
         "properties": {"tree": {"$ref": "#/$defs/node"}, "one": {"oneOf": [{"type": "string", "format": "uuid"}, {"type": "number"}]}},
         "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "patternProperties": {"^x": {"type": "string"}}}},
         "dependentRequired": {"one": ["tree"]},
+        "allOf": [{"required": ["tree"]}, {"properties": {"größe": {"type": "number"}}}],
+        "not": {"required": ["nothing"]},
     },
 )
 

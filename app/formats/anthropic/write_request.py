@@ -15,6 +15,7 @@ from app.entries import lossless
 from app.entries.parts import Media, Opaque, Part, Reasoning, Text, ToolCall
 from app.entries.producers import read_producer
 from app.formats.anthropic.blocks import media_block, received, received_block, text_block
+from app.formats.anthropic.input_schema import input_schema
 from app.formats.anthropic.options import set_marks, thinking, tool_choice
 from app.formats.anthropic.pointers import TEXT_RESULT, Place, pointers
 from app.formats.anthropic.rules import DIALECT, PROTECTED_KEYS, SERVER_CALLS, THINKING_BLOCKS
@@ -260,6 +261,8 @@ class _Writer(Writing):
         found: dict[str, Any] = {"name": self.text(tool.name)}
         if tool.description:
             found["description"] = self.text(tool.description)
-        schema = self.value(tool.parameters)
-        found["input_schema"] = schema if "type" in schema else {"type": "object", **schema}
+        schema, less = input_schema(tool.parameters)
+        if less:
+            self.losses.append(WireLoss("tool_schema", "not_in_format"))
+        found["input_schema"] = self.value(schema)
         return found

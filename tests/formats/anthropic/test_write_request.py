@@ -184,6 +184,26 @@ def test_a_schema_without_a_type_is_one_of_an_object():
     assert body["tools"][0]["input_schema"] == {"type": "object", "properties": {"x": {}}}
 
 
+@pytest.mark.parametrize(
+    ("schema", "sent", "less"),
+    [
+        ({"type": "object", "properties": {"a.b-c_1": {}}}, {"type": "object", "properties": {"a.b-c_1": {}}}, False),
+        ({"type": "object", "properties": {"größe": {}, "n": {}}, "required": ["größe", "n"]}, {"properties": {"n": {}}, "required": ["n"]}, True),
+        ({"type": "object", "anyOf": [{"required": ["a"]}, {"properties": {"b": {}}}]}, {"properties": {"b": {}}}, True),
+        (
+            {"allOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]}, True], "properties": {"a": {}, "c": {}}, "required": ["c"]},
+            {"properties": {"a": {}, "c": {}}, "required": ["c", "a"]},
+            True,
+        ),
+        ({"type": "object", "oneOf": [], "additionalProperties": False}, {"additionalProperties": False}, True),
+    ],
+)
+def test_a_schema_that_is_not_taken_says_less_and_never_nothing(schema: dict[str, Any], sent: dict[str, Any], less: bool):
+    body, found = written(message("user", "a"), tools=(type(LOOKUP)("odd", "", schema),))
+    assert body["tools"][0]["input_schema"] == {"type": "object", **sent}
+    assert (WireLoss("tool_schema", "not_in_format") in found.losses) is less
+
+
 @pytest.mark.parametrize("model", [OLD, NEW, BOUND])
 def test_code_points_that_utf8_cannot_say_are_replaced_and_nothing_else_is(model: str):
     text = "nul \x00 sep \u2028 pair \U0001f525 token <|endoftext|> lone \ud83d end"
