@@ -64,25 +64,25 @@ def _responses_piece(part: Any) -> Piece:
 
 
 def read_anthropic(raw: bytes) -> Reading:
-    """Messages of the Messages API: each result apart, what stands between two results together."""
+    """Messages of the Messages API: each result apart, what stands between two results together, answers in a row as one."""
     document, reading = loads(raw), Reading()
     messages = [(f"message {n}", message) for n, message in enumerate(document["messages"])]
     if document.get("system"):
         messages.insert(0, ("system", {"role": "system", "content": document["system"]}))
-    before = ""
+    answering = False
     for place, message in messages:
         reading.places.append(place)
         blocks = [{"type": "text", "text": message["content"]}] if isinstance(message["content"], str) else message["content"]
         if message["role"] == "assistant":
             pieces = [_anthropic_piece(block) for block in blocks]
-            if before == "assistant":  # answers in a row are one
+            if answering:
                 reading.said[-1].pieces += pieces
                 reading.said[-1].places.append(place)
             else:
                 reading.add("assistant_message", place, pieces)
-            before = "assistant"
+            answering = True
             continue
-        before = message["role"]
+        answering = False
         kind = "user_message" if message["role"] == "user" else "system_message"
         open_said: Said | None = None
         for block in blocks:
