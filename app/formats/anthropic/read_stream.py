@@ -45,23 +45,11 @@ class MessagesStreamReader:
     def feed(self, data: bytes) -> list[Delta]:
         """The deltas that these bytes complete; nothing after the last one."""
         found: list[Delta] = []
-        if self._over:
-            return found
-        self._bytes += len(data)
-        if not self._sniffed:
-            self._sniff(data)
-        try:
-            if self._bytes > ANSWER_BYTES_MAX:
-                raise EventTooLong("the answer is too long")
-            if self._document is not None:
-                self._document.append(data)
-                return found
-            for event in self._sse.feed(data):
-                self._event(event.data, found)
-                if found and isinstance(found[-1], Finished | StreamFailed):
-                    break
-        except (EventTooLong, TooManyCalls):
-            self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
+        if not self._over:
+            try:
+                self._feed(data, found)
+            except (EventTooLong, TooManyCalls):
+                self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
         return found
 
     def end(self) -> list[Delta]:
@@ -78,6 +66,20 @@ class MessagesStreamReader:
         if not self._over:
             self._cut(found)
         return found
+
+    def _feed(self, data: bytes, found: list[Delta]) -> None:
+        self._bytes += len(data)
+        if not self._sniffed:
+            self._sniff(data)
+        if self._bytes > ANSWER_BYTES_MAX:
+            raise EventTooLong("the answer is too long")
+        if self._document is not None:
+            self._document.append(data)
+            return
+        for event in self._sse.feed(data):
+            self._event(event.data, found)
+            if self._over:
+                return
 
     def _sniff(self, data: bytes) -> None:
         """Tells a stream from a single JSON document: an error with status 200, or an answer that was not streamed."""

@@ -60,25 +60,13 @@ class ConverseStreamReader:
     def feed(self, data: bytes) -> list[Delta]:
         """The deltas that these bytes complete; nothing after the last one."""
         found: list[Delta] = []
-        if self._over:
-            return found
-        self._bytes += len(data)
-        if not self._sniffed:
-            self._sniff(data)
-        try:
-            if self._bytes > ANSWER_BYTES_MAX:
-                raise TooLong
-            if self._document is not None:
-                self._document.append(data)
-                return found
-            for frame in self._frames.feed(data):
-                self._frame(frame, found)
-                if found and isinstance(found[-1], Finished | StreamFailed):
-                    break
-        except TooLong:
-            self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
-        except BrokenFrame:
-            self._fail(StreamFailed("upstream-error", "The stream holds a frame that cannot be read.", retryable=True), found)
+        if not self._over:
+            try:
+                self._feed(data, found)
+            except TooLong:
+                self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
+            except BrokenFrame:
+                self._fail(StreamFailed("upstream-error", "The stream holds a frame that cannot be read.", retryable=True), found)
         return found
 
     def end(self) -> list[Delta]:
@@ -94,6 +82,20 @@ class ConverseStreamReader:
         else:
             self._finish(found)
         return found
+
+    def _feed(self, data: bytes, found: list[Delta]) -> None:
+        self._bytes += len(data)
+        if not self._sniffed:
+            self._sniff(data)
+        if self._bytes > ANSWER_BYTES_MAX:
+            raise TooLong
+        if self._document is not None:
+            self._document.append(data)
+            return
+        for frame in self._frames.feed(data):
+            self._frame(frame, found)
+            if self._over:
+                return
 
     def _sniff(self, data: bytes) -> None:
         """Tells a stream from a single JSON document: no frame can be as long as one that began like that would say."""
