@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -41,12 +40,7 @@ def build_api(services: Services | None, settings: Settings, lifespan: Lifespan 
     app.state.settings = settings
     app.state.access = Access(settings)
     app.state.openapi_bytes = describe.rendered(OPERATIONS)
-    document = describe.document(OPERATIONS)
-
-    def described() -> dict[str, Any]:
-        return document
-
-    app.openapi = described  # type: ignore[method-assign]  # FastAPI documents this assignment as the way to give another document
+    app.state.openapi_document = describe.document(OPERATIONS)
     app.router.redirect_slashes = False
     app.router.routes.extend(Route(one.path, endpoint(one), methods=[one.method], name=one.name) for one in _by_path())
     app.router.routes.extend(later.later_routes())

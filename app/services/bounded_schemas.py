@@ -5,7 +5,7 @@ an agent is put, since the checker would run them by `re`, which cannot.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -76,7 +76,8 @@ def _reference(keyword: str) -> Any:
     return follow
 
 
-SchemaChecker: type[Draft202012Validator] = extend(  # type: ignore[no-untyped-call]  # jsonschema leaves it untyped
+_extended: Callable[..., type[Draft202012Validator]] = extend
+SchemaChecker = _extended(
     Draft202012Validator,
     {"pattern": _pattern, "uniqueItems": _unique_items, "$ref": _reference("$ref"), "$dynamicRef": _reference("$dynamicRef")},
 )

@@ -5,13 +5,13 @@ import warnings
 from collections.abc import AsyncIterator
 from typing import Any
 
-import boto3  # type: ignore[import-untyped] # the package has no types, and the service needs none of it
 import httpx
 import pytest
 import pytest_asyncio
 from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError, EventStreamError
+from botocore.session import get_session
 
 from tests.fakes.answers import Answer, Redacted, Text, Thinking, ToolCall, Usage
 from tests.fakes.bedrock_converse import ACCESS_KEY, KEY, SECRET_KEY, FakeBedrock, fake_bedrock
@@ -27,8 +27,8 @@ LOOKS = Answer(
 
 
 def client(url: str, secret: str = SECRET_KEY) -> Any:
-    """boto3's client, signing with made-up keys."""
-    return boto3.client(
+    """botocore's client, signing with made-up keys."""
+    return get_session().create_client(
         "bedrock-runtime",
         region_name="us-east-1",
         endpoint_url=url,
@@ -117,7 +117,9 @@ async def test_keys_and_signatures(fake: FakeBedrock):
     with pytest.raises(ClientError, match="UnrecognizedClientException") as refused:
         await call(client(fake.url, "another secret"), "converse", **ASK)
     assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
-    bearer = boto3.client("bedrock-runtime", region_name="us-east-1", endpoint_url=fake.url, config=Config(signature_version=UNSIGNED))
+    bearer: Any = get_session().create_client(
+        "bedrock-runtime", region_name="us-east-1", endpoint_url=fake.url, config=Config(signature_version=UNSIGNED)
+    )
     # The client sends its own bearer keys over TLS alone.
     bearer.meta.events.register("before-send.*", lambda request, **_: request.headers.update({"Authorization": f"Bearer {KEY}"}))
     await call(bearer, "converse", **ASK)

@@ -7,10 +7,13 @@ from google.genai.types import Model
 from app.models.metadata import read_models
 from app.models.resolve import Limits
 
+HAIKU = {
+    "type": "model", "id": "claude-haiku-4-5-20251001", "display_name": "Claude Haiku 4.5", "created_at": "2025-10-15T00:00:00Z",
+    "lifecycle": "active", "max_input_tokens": 200_000, "max_tokens": 64_000,
+}  # fmt: skip
 ANTHROPIC = {
     "data": [
-        {"type": "model", "id": "claude-haiku-4-5-20251001", "display_name": "Claude Haiku 4.5", "created_at": "2025-10-15T00:00:00Z",
-         "lifecycle": "active", "max_input_tokens": 200_000, "max_tokens": 64_000},
+        HAIKU,
         {"type": "model", "id": "claude-old", "display_name": "Old", "created_at": "2024-01-01T00:00:00Z", "lifecycle": "retired",
          "max_input_tokens": 100_000, "max_tokens": None},
     ],
@@ -41,7 +44,7 @@ def provider(window: int, output: int) -> Limits:
     ("document", "found"),
     [
         (ANTHROPIC, {"claude-haiku-4-5-20251001": provider(200_000, 64_000), "claude-haiku-4-5": provider(200_000, 64_000)}),
-        (ANTHROPIC["data"][0], {"claude-haiku-4-5-20251001": provider(200_000, 64_000), "claude-haiku-4-5": provider(200_000, 64_000)}),  # type: ignore[index]  # the list's first
+        (HAIKU, {"claude-haiku-4-5-20251001": provider(200_000, 64_000), "claude-haiku-4-5": provider(200_000, 64_000)}),
         (
             GEMINI,
             {"gemini-9-pro": provider(1_048_576, 65_536), "embedding-001": provider(2_048, 1)},
@@ -56,7 +59,7 @@ def test_each_place_is_read_in_its_own_words(document: object, found: dict[str, 
 
 
 def test_the_documents_are_what_the_vendors_clients_read():
-    assert ModelInfo.model_validate(ANTHROPIC["data"][0]).max_input_tokens == 200_000  # type: ignore[index]  # the list's first
+    assert ModelInfo.model_validate(HAIKU).max_input_tokens == 200_000
     assert Model.model_validate(GEMINI["models"][0]).input_token_limit == 1_048_576
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from app.entries.messages import Answer, ToolResult, decode
+from app.entries.messages import Answer, Body, ToolResult, decode
 from app.entries.parts import Part, Reasoning, Text, ToolCall
 from app.entries.trace import (
     CutReason,
@@ -17,6 +17,7 @@ from app.entries.trace import (
     StopRequested,
     ToolRejected,
     ToolStarted,
+    TraceBody,
     TurnError,
     TurnSettled,
 )
@@ -59,10 +60,10 @@ class World:
     def chance(self, one_in: int) -> bool:
         return self.choose(one_in) == one_in - 1
 
-    def append(self, *bodies: object) -> None:
+    def append(self, *bodies: Body | TraceBody) -> None:
         """One transaction; before and after it the process may die and somebody may ask for a stop."""
         self.disturb()
-        self.ledger.append(*bodies)  # type: ignore[arg-type]  # bodies of entries, all of them
+        self.ledger.append(*bodies)
         self.disturb()
 
     def disturb(self) -> None:

@@ -42,7 +42,7 @@ async def openapi_json(exchange: Exchange) -> Response:
 
 
 async def docs(exchange: Exchange) -> Response:
-    content = page(exchange.request.app.openapi())
+    content = page(exchange.request.app.state.openapi_document)
     headers = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'", "cache-control": "no-cache"}
     return Response(content, media_type="text/html", headers=headers)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.config import Config
 from botocore.session import get_session
 from botocore.validate import ParamValidator
@@ -93,7 +94,9 @@ class Client:
 
     def _send(self, request: Any, **_: Any) -> AWSResponse:
         self.requests.append(request)
-        return AWSResponse(request.url, 200, {"content-type": "application/vnd.amazon.eventstream"}, _Raw(self.answer))  # type: ignore[arg-type]  # stands in for a response of urllib3
+        raw: Any = _Raw(self.answer)  # as much of urllib3's response as the SDK reads
+        headers = HTTPHeaders.from_dict({"content-type": "application/vnd.amazon.eventstream"})
+        return AWSResponse(request.url, 200, headers, raw)
 
     def sent(self, body: Mapping[str, Any], model: str) -> Any:
         """The request that the SDK makes of a body's parameters."""

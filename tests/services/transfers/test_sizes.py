@@ -8,6 +8,7 @@ from app.entries.parts import Opaque, Part, Reasoning, Text, ToolCall
 from app.formats.protocols import Note
 from app.services.transfers.sizes import BESIDE_BYTES_MAX, ENTRY_BYTES_MAX, fitted, lightened
 from app.services.write import Draft, Writer, loaded
+from app.storage.store import Store
 
 PRODUCER = "openai-responses/import/m"
 LARGE = '{"encrypted_content":"' + "x" * BESIDE_BYTES_MAX + '"}'
@@ -53,9 +54,9 @@ def test_an_entry_that_does_not_fit_is_lost_and_said():
 
 
 @pytest.mark.req("X-23")
-async def test_a_text_in_a_blob_keeps_what_stands_beside_it():
+async def test_a_text_in_a_blob_keeps_what_stands_beside_it(store: Store):
     long = Text("long " * 20_000, None, '{"phase":"final_answer"}', PRODUCER)
-    writer = Writer(None, len)  # type: ignore[arg-type]  # nothing is appended
+    writer = Writer(store.ledger, len)
     (entry,), (blob,) = await writer.prepare([Draft("assistant_message", Answer((long,)))])
     (stored,) = decode(entry.kind, entry.payload).parts
     assert isinstance(stored, Text)
@@ -63,8 +64,8 @@ async def test_a_text_in_a_blob_keeps_what_stands_beside_it():
     assert loaded(stored, {blob.digest: (blob.media_type, blob.body)}) == long
 
 
-async def test_the_largest_texts_are_moved_until_an_entry_is_small_enough_and_short_ones_never():
-    writer = Writer(None, len)  # type: ignore[arg-type]  # nothing is appended
+async def test_the_largest_texts_are_moved_until_an_entry_is_small_enough_and_short_ones_never(store: Store):
+    writer = Writer(store.ledger, len)
     texts = [Text("x" * 30_000), Text("y" * 20_000), Text("z" * 25_000), *[Text("short") for _ in range(100)]]
     (entry,), blobs = await writer.prepare([Draft("user_message", Message(tuple(texts)))])
     assert [blob.body[:1] for blob in blobs] == [b"x"]
