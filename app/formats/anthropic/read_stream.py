@@ -2,25 +2,21 @@
 
 from typing import Any
 
-from app.config.limits import ANSWER_BYTES_MAX, TOOL_CALLS_PER_ANSWER_MAX
+from app.config.limits import TOOL_CALLS_PER_ANSWER_MAX
 from app.entries import lossless
-from app.entries.deltas import Delta, Finished, StreamFailed, UsageReport
+from app.entries.deltas import Delta, Finished, UsageReport
+from app.formats.answer_reader import BadAnswer, SseAnswerReader
 from app.formats.anthropic.errors import stream_error
 from app.formats.anthropic.rules import STOP_REASONS
 from app.formats.anthropic.stream_blocks import Block
 from app.formats.anthropic.usage import read_usage
-from app.formats.framing.sse import EventTooLong, SseReader
+from app.formats.framing.sse import SseEvent
 
-_BLANK = b" \t\r\n\xef\xbb\xbf"
 _OPENED_BY = {"text_delta": {"type": "text", "text": ""}, "thinking_delta": {"type": "thinking", "thinking": ""}}
 """Blocks of which gateways leave the start out, by what comes first of them."""
 
 
-class TooManyCalls(ValueError):
-    """An answer holds more calls than an answer may hold."""
-
-
-class MessagesStreamReader:
+class MessagesStreamReader(SseAnswerReader):
     """One answer. Each content block is a part, numbered as they begin.
 
     Only `message_stop` ends it: a stream without one fails as `stream-truncated`, and so does one that begins a second answer in
@@ -29,64 +25,14 @@ class MessagesStreamReader:
     """
 
     def __init__(self, producer: str = "") -> None:
+        super().__init__()
         self._producer = producer
-        self._sse = SseReader()
-        self._sniffed = False
-        self._document: list[bytes] | None = None
-        self._bytes = 0
         self._blocks: dict[int, Block] = {}
         self._parts = 0
         self._calls = 0
         self._message_id: Any = None
         self._native: str | None = None
         self._figures: dict[str, Any] = {}
-        self._over = False
-
-    def feed(self, data: bytes) -> list[Delta]:
-        """The deltas that these bytes complete; nothing after the last one."""
-        found: list[Delta] = []
-        if not self._over:
-            try:
-                self._feed(data, found)
-            except (EventTooLong, TooManyCalls):
-                self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
-        return found
-
-    def end(self) -> list[Delta]:
-        """What is left once the connection is closed."""
-        found: list[Delta] = []
-        try:
-            if not self._over and self._document is not None:
-                self._whole(b"".join(self._document), found)
-            elif not self._over:  # an event whose blank line did not come any more is whole if its JSON is
-                for event in self._sse.feed(b"\n\n"):
-                    self._event(event.data, found, last=True)
-        except (EventTooLong, TooManyCalls):
-            self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
-        if not self._over:
-            self._cut(found)
-        return found
-
-    def _feed(self, data: bytes, found: list[Delta]) -> None:
-        self._bytes += len(data)
-        if not self._sniffed:
-            self._sniff(data)
-        if self._bytes > ANSWER_BYTES_MAX:
-            raise EventTooLong("the answer is too long")
-        if self._document is not None:
-            self._document.append(data)
-            return
-        for event in self._sse.feed(data):
-            self._event(event.data, found)
-            if self._over:
-                return
-
-    def _sniff(self, data: bytes) -> None:
-        """Tells a stream from a single JSON document: an error with status 200, or an answer that was not streamed."""
-        head = data.lstrip(_BLANK)
-        if head:
-            self._sniffed = True
-            self._document = [] if head.startswith(b"{") else None
 
     def _whole(self, body: bytes, found: list[Delta]) -> None:
         try:
@@ -102,12 +48,20 @@ class MessagesStreamReader:
             self._reason(document)
             self._finish(found)
 
-    def _event(self, data: str, found: list[Delta], last: bool = False) -> None:
+    def _cut(self, found: list[Delta]) -> None:
+        """An event whose blank line did not come any more is whole if its JSON is."""
+        for event in self._sse.feed(b"\n\n"):
+            self._event(event, found, last=True)
+        if not self._over:
+            self._truncated(found)
+
+    def _event(self, framed: SseEvent, found: list[Delta], last: bool = False) -> None:
+        data = framed.data
         try:
             event = lossless.read(data)
         except (ValueError, RecursionError):
             if data.strip() != "[DONE]" and not last:
-                self._fail(StreamFailed("upstream-error", "The stream holds an event that is no JSON."), found)
+                self._no_json(found)
             return
         if not isinstance(event, dict):
             return
@@ -153,7 +107,7 @@ class MessagesStreamReader:
         message = event.get("message")
         message = message if isinstance(message, dict) else {}
         if self._parts and message.get("id") != self._message_id:
-            self._cut(found)
+            self._truncated(found)
             return
         self._message_id = message.get("id")
         self._use(message.get("usage"), data, found)
@@ -168,7 +122,7 @@ class MessagesStreamReader:
         self._parts += 1
         self._calls += block.kind == "tool_use"
         if self._calls > TOOL_CALLS_PER_ANSWER_MAX:
-            raise TooManyCalls
+            raise BadAnswer
         return block
 
     def _stop(self, index: Any, found: list[Delta]) -> None:
@@ -198,13 +152,6 @@ class MessagesStreamReader:
         if reason == "finished" and self._calls:
             reason = "tool_calls"
         found.append(Finished(reason, self._native or ""))
-        self._over = True
-
-    def _cut(self, found: list[Delta]) -> None:
-        self._fail(StreamFailed("stream-truncated", "The stream ended without its terminal event.", retryable=True), found)
-
-    def _fail(self, failed: StreamFailed, found: list[Delta]) -> None:
-        found.append(failed)
         self._over = True
 
 

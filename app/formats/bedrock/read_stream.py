@@ -6,9 +6,10 @@ from typing import Any
 
 import orjson
 
-from app.config.limits import ANSWER_BYTES_MAX, TOOL_CALLS_PER_ANSWER_MAX
+from app.config.limits import TOOL_CALLS_PER_ANSWER_MAX
 from app.entries import lossless
 from app.entries.deltas import Delta, Finished, ReasoningDelta, StreamFailed, TextDelta, ToolCallDelta, ToolCallStarted, UsageReport
+from app.formats.answer_reader import AnswerReader, BadAnswer
 from app.formats.bedrock.errors import stream_error
 from app.formats.bedrock.read_whole import read_whole
 from app.formats.bedrock.rules import STOP_REASONS
@@ -16,7 +17,6 @@ from app.formats.bedrock.slots import Kind, Slot
 from app.formats.bedrock.usage import read_usage
 from app.formats.framing.aws import BrokenFrame, Frame, FrameReader, HeaderValue
 
-_BLANK = b" \t\r\n\xef\xbb\xbf"
 _SPELLED_DELTAS = (b'"toolResult"', b'"citation"', b'"image"')
 """Deltas that hold a provider's own values, whose numbers have to stay as spelled."""
 
@@ -24,11 +24,7 @@ _SPELLED_DELTAS = (b'"toolResult"', b'"citation"', b'"image"')
 Take = Callable[[dict[str, Any], Frame, list[Delta]], None]
 
 
-class TooLong(ValueError):
-    """An answer holds more than an answer may hold."""
-
-
-class ConverseStreamReader:
+class ConverseStreamReader(AnswerReader):
     """One answer. Parts are numbered in the order in which something of them is said, a content block each.
 
     `Finished` comes once both `messageStop` and `metadata` were there, in whichever order, or at the end after the first of them.
@@ -36,17 +32,14 @@ class ConverseStreamReader:
     """
 
     def __init__(self, producer: str = "") -> None:
+        super().__init__()
         self._producer = producer
         self._frames = FrameReader()
-        self._sniffed = False
-        self._document: list[bytes] | None = None
-        self._bytes = 0
         self._slots: dict[int, Slot] = {}
         self._parts_count = 0
         self._calls_count = 0
         self._native: str | None = None
         self._metadata = False
-        self._over = False
         # What to do with an event, by the headers that tell it; the reader of frames gives the same ones again and again.
         self._takes: dict[int, tuple[Mapping[str, HeaderValue], Take | None]] = {}
         self._events: dict[str, Take] = {
@@ -57,52 +50,24 @@ class ConverseStreamReader:
             "metadata": self._usage,
         }
 
-    def feed(self, data: bytes) -> list[Delta]:
-        """The deltas that these bytes complete; nothing after the last one."""
-        found: list[Delta] = []
-        if not self._over:
-            try:
-                self._feed(data, found)
-            except TooLong:
-                self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
-            except BrokenFrame:
-                self._fail(StreamFailed("upstream-error", "The stream holds a frame that cannot be read.", retryable=True), found)
-        return found
+    def _read(self, data: bytes, found: list[Delta]) -> None:
+        try:
+            for frame in self._frames.feed(data):
+                self._frame(frame, found)
+                if self._over:
+                    return
+        except BrokenFrame:
+            raise BadAnswer("The stream holds a frame that cannot be read.", retryable=True) from None
 
-    def end(self) -> list[Delta]:
-        """What is left once the connection is closed."""
-        found: list[Delta] = []
-        if self._over:
-            return found
+    def _whole(self, body: bytes, found: list[Delta]) -> None:
+        found += read_whole(body, self._producer)
         self._over = True
-        if self._document is not None:
-            return read_whole(b"".join(self._document), self._producer)
+
+    def _cut(self, found: list[Delta]) -> None:
         if self._native is None:
-            found.append(StreamFailed("stream-truncated", "The stream ended without its stop event.", retryable=True))
+            self._truncated(found, "its stop event")
         else:
             self._finish(found)
-        return found
-
-    def _feed(self, data: bytes, found: list[Delta]) -> None:
-        self._bytes += len(data)
-        if not self._sniffed:
-            self._sniff(data)
-        if self._bytes > ANSWER_BYTES_MAX:
-            raise TooLong
-        if self._document is not None:
-            self._document.append(data)
-            return
-        for frame in self._frames.feed(data):
-            self._frame(frame, found)
-            if self._over:
-                return
-
-    def _sniff(self, data: bytes) -> None:
-        """Tells a stream from a single JSON document: no frame can be as long as one that began like that would say."""
-        head = data.lstrip(_BLANK)
-        if head:
-            self._sniffed = True
-            self._document = [] if head.startswith(b"{") else None
 
     def _frame(self, frame: Frame, found: list[Delta]) -> None:
         headers, payload = frame
@@ -137,7 +102,7 @@ class ConverseStreamReader:
             elif isinstance(name, str) and name:
                 self._calls_count += 1
                 if self._calls_count > TOOL_CALLS_PER_ANSWER_MAX:
-                    raise TooLong
+                    raise BadAnswer
                 slot = self._open(index, "call", call, found)
                 found.append(ToolCallStarted(slot.part, name, provider_id if isinstance(provider_id, str) else ""))
         elif isinstance(result := start.get("toolResult"), dict):
@@ -248,10 +213,6 @@ class ConverseStreamReader:
         native = self._native or ""
         reason = STOP_REASONS.get(native, "other")
         found.append(Finished("tool_calls" if reason == "finished" and self._calls_count else reason, native))
-        self._over = True
-
-    def _fail(self, failed: StreamFailed, found: list[Delta]) -> None:
-        found.append(failed)
         self._over = True
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.config.limits import ANSWER_BYTES_MAX, SSE_EVENT_BYTES_MAX, TOOL_CALLS_PER_ANSWER_MAX
+from app.config.limits import SSE_EVENT_BYTES_MAX, TOOL_CALLS_PER_ANSWER_MAX
 from app.entries import lossless
 from app.entries.deltas import (
     Delta,
@@ -16,7 +16,8 @@ from app.entries.deltas import (
     ToolCallStarted,
     UsageReport,
 )
-from app.formats.framing.sse import EventTooLong, SseReader
+from app.formats.answer_reader import BadAnswer, SseAnswerReader
+from app.formats.framing.sse import SseEvent
 from app.formats.gemini.errors import stream_error
 from app.formats.gemini.rules import CANDIDATE, DIALECT, STOP_REASONS
 from app.formats.gemini.spans import argument_texts, element_texts, exact_part, part_texts
@@ -29,14 +30,9 @@ _USAGES_BETWEEN = 16
 """Of the figures that every event has, the first are told, then these many apart, and the last ones. They are cumulative."""
 
 _MARK_CHARS_MAX = 16
-_BLANK = b" \t\r\n\xef\xbb\xbf"
 
 
-class TooManyCalls(ValueError):
-    """An answer holds more calls than an answer may hold."""
-
-
-class GeminiStreamReader:
+class GeminiStreamReader(SseAnswerReader):
     """One answer. Texts that follow one another are one part, and so are thoughts; a signed piece is a part of its own (5.3).
 
     `Finished` comes at the end, after usage and whatever else followed the finish reason, of which the last one holds: older models
@@ -44,12 +40,12 @@ class GeminiStreamReader:
     `producer` names who may get opaque blocks back.
     """
 
+    DOCUMENT_BEGINS = (b"{", b"[")
+    """Without `alt=sse` a list of responses comes."""
+
     def __init__(self, producer: str = "") -> None:
+        super().__init__()
         self._producer = producer
-        self._sse = SseReader()
-        self._sniffed = False
-        self._document: list[bytes] | None = None
-        self._bytes = 0
         self._behind: list[bytes] = []
         self._behind_bytes = 0
         self._parts_count = 0
@@ -62,56 +58,20 @@ class GeminiStreamReader:
         self._figures: dict[str, Any] = {}
         self._told: dict[str, Any] = {}
         self._usages_count = 0
-        self._over = False
 
-    def feed(self, data: bytes) -> list[Delta]:
-        """The deltas that these bytes complete; nothing after the last one."""
-        found: list[Delta] = []
-        if not self._over:
-            try:
-                self._feed(data, found)
-            except (EventTooLong, TooManyCalls):
-                self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
-        return found
-
-    def end(self) -> list[Delta]:
-        """What is left once the connection is closed."""
-        found: list[Delta] = []
-        if self._over:
-            return found
-        try:
-            if self._document is not None:
-                self._whole(b"".join(self._document), found)
-            elif not self._native:
-                self._unframed(found)
-        except TooManyCalls:
-            self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
-        if not self._over:
-            self._finish(found)
-        return found
-
-    def _feed(self, data: bytes, found: list[Delta]) -> None:
-        self._bytes += len(data)
-        if not self._sniffed:
-            self._sniff(data)
-        if self._bytes > ANSWER_BYTES_MAX:
-            raise EventTooLong("the answer is too long")
-        if self._document is not None:
-            self._document.append(data)
-            return
+    def _read(self, data: bytes, found: list[Delta]) -> None:
         events = self._sse.feed(data)
         self._remember(data, bool(events))
         for event in events:
-            self._event(event.data, found)
+            self._event(event, found)
             if self._over:
                 return
 
-    def _sniff(self, data: bytes) -> None:
-        """Tells a stream from a single JSON document: an error with status 200, a whole answer, or the list that comes without `alt=sse`."""
-        head = data.lstrip(_BLANK)
-        if head:
-            self._sniffed = True
-            self._document = [] if head.startswith((b"{", b"[")) else None
+    def _cut(self, found: list[Delta]) -> None:
+        if self._document is None and not self._native:
+            self._unframed(found)
+        if not self._over:
+            self._finish(found)
 
     def _remember(self, data: bytes, dispatched: bool) -> None:
         """Keeps what came since the last event, in which an error may stand without the frame of one."""
@@ -138,14 +98,15 @@ class GeminiStreamReader:
             return
         self._take(document, text, found)
 
-    def _event(self, data: str, found: list[Delta]) -> None:
+    def _event(self, event: SseEvent, found: list[Delta]) -> None:
+        data = event.data
         if len(data) < _MARK_CHARS_MAX and data.strip() == "[DONE]":
             self._finish(found)
             return
         try:
             document = lossless.read(data)
         except (ValueError, RecursionError):
-            self._fail(StreamFailed("upstream-error", "The stream holds an event that is no JSON."), found)
+            self._no_json(found)
             return
         self._take(document, data, found)
 
@@ -233,7 +194,7 @@ class GeminiStreamReader:
             return
         self._calls_count += 1
         if self._calls_count > TOOL_CALLS_PER_ANSWER_MAX:
-            raise TooManyCalls
+            raise BadAnswer
         index, given = self._closed(), call.get("id")
         found.append(ToolCallStarted(index, call["name"], given if isinstance(given, str) else ""))
         found.append(ToolCallDelta(index, arguments))
@@ -257,7 +218,7 @@ class GeminiStreamReader:
     def _finish(self, found: list[Delta]) -> None:
         native = self._native or self._blocked
         if not native:
-            self._fail(StreamFailed("stream-truncated", "The stream ended without a finish reason.", retryable=True), found)
+            self._truncated(found, "a finish reason")
             return
         reason = STOP_REASONS.get(native, "other") if self._native else "refused"
         if self._finish_message and reason != "finished":
@@ -270,8 +231,7 @@ class GeminiStreamReader:
 
     def _fail(self, failed: StreamFailed, found: list[Delta]) -> None:
         self._leave(found)
-        found.append(failed)
-        self._over = True
+        super()._fail(failed, found)
 
     def _tell_usage(self, found: list[Delta]) -> None:
         if self._figures != self._told:

@@ -6,6 +6,7 @@ from typing import Any
 from app.config.limits import TOOL_CALLS_PER_ANSWER_MAX
 from app.entries import lossless
 from app.entries.deltas import Delta, ToolCallDelta, ToolCallStarted
+from app.formats.answer_reader import BadAnswer
 
 _MODELLED = frozenset({"index", "id", "type", "function"})
 
@@ -22,10 +23,6 @@ class Slot:
     beside: dict[str, Any] = field(default_factory=dict)
 
 
-class TooManyCalls(ValueError):
-    """An answer holds more calls than an answer may hold."""
-
-
 class CallSlots:
     """Keys fragments as servers really send them (wire-format notes 1.3 and 2.4).
 
@@ -39,7 +36,7 @@ class CallSlots:
         self.slots: list[Slot] = []
 
     def take(self, fragment: Any, next_part: int) -> list[Delta]:
-        """The deltas of one element of `delta.tool_calls`; `next_part` is the part number that a new call gets. Raises `TooManyCalls`."""
+        """The deltas of one element of `delta.tool_calls`; `next_part` is the part number that a new call gets. Raises `BadAnswer`."""
         if not isinstance(fragment, dict):
             return []
         function = fragment.get("function")
@@ -77,7 +74,7 @@ class CallSlots:
             found = self.slots[-1]
         if found is None:
             if len(self.slots) >= TOOL_CALLS_PER_ANSWER_MAX:
-                raise TooManyCalls
+                raise BadAnswer
             found = Slot(index, provider_id)
             self.slots.append(found)
         return found

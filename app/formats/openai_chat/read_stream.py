@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from app.config.limits import ANSWER_BYTES_MAX
 from app.entries import lossless
 from app.entries.deltas import Delta, Finished, OpaqueBlock, PartBlock, ReasoningDelta, StreamFailed, TextDelta, ToolCallStarted, UsageReport
-from app.formats.framing.sse import EventTooLong, SseReader
-from app.formats.openai_chat.calls import CallSlots, TooManyCalls
+from app.formats.answer_reader import SseAnswerReader
+from app.formats.framing.sse import SseEvent
+from app.formats.openai_chat.calls import CallSlots
 from app.formats.openai_chat.rules import DIALECT, GIVEN_BACK, STOP_REASONS
 from app.formats.openai_chat.thoughts import Thoughts
 from app.formats.openai_chat.usage import read_usage
@@ -16,10 +16,8 @@ _MODELLED = frozenset(
     {"role", "content", "refusal", "tool_calls", "reasoning", "reasoning_content", "reasoning_details", "function_call", "obfuscation", "name"}
 )
 
-_BLANK = b" \t\r\n\xef\xbb\xbf"
 
-
-class ChatStreamReader:
+class ChatStreamReader(SseAnswerReader):
     """One answer. Text, reasoning and refusal have a part each, every call its own; parts are numbered as they first appear.
 
     `Finished` comes at `[DONE]` or at the end, after usage and whatever else followed the finish reason. A stream without a
@@ -29,11 +27,8 @@ class ChatStreamReader:
     """
 
     def __init__(self, producer: str = "") -> None:
+        super().__init__()
         self._producer = producer
-        self._sse = SseReader()
-        self._sniffed = False
-        self._document: list[bytes] | None = None
-        self._bytes = 0
         self._calls = CallSlots()
         self._parts: dict[str, int] = {}
         self._parts_count = 0
@@ -44,47 +39,6 @@ class ChatStreamReader:
         self._extras: dict[str, list[Any]] = {}
         self._usage: Any = None
         self._summed = False
-        self._over = False
-
-    def feed(self, data: bytes) -> list[Delta]:
-        """The deltas that these bytes complete; nothing after the last one."""
-        found: list[Delta] = []
-        if not self._over:
-            try:
-                self._feed(data, found)
-            except (EventTooLong, TooManyCalls):
-                self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
-        return found
-
-    def end(self) -> list[Delta]:
-        """What is left once the connection is closed."""
-        found: list[Delta] = []
-        if not self._over and self._document is not None:
-            self._whole(b"".join(self._document), found)
-        if not self._over:
-            self._finish(found)
-        return found
-
-    def _feed(self, data: bytes, found: list[Delta]) -> None:
-        self._bytes += len(data)
-        if not self._sniffed:
-            self._sniff(data)
-        if self._bytes > ANSWER_BYTES_MAX:
-            raise EventTooLong("the answer is too long")
-        if self._document is not None:
-            self._document.append(data)
-            return
-        for event in self._sse.feed(data):
-            self._event(event.data, found)
-            if self._over:
-                return
-
-    def _sniff(self, data: bytes) -> None:
-        """Tells a stream from a single JSON document, which some gateways send for an error with status 200."""
-        head = data.lstrip(_BLANK)
-        if head:
-            self._sniffed = True
-            self._document = [] if head.startswith(b"{") else None
 
     def _whole(self, body: bytes, found: list[Delta]) -> None:
         """An answer that came as one document: its message is read like one great delta."""
@@ -97,7 +51,8 @@ class ChatStreamReader:
             choice["delta"] = choice["message"]
         self._chunk(document, body.decode(), found)
 
-    def _event(self, data: str, found: list[Delta]) -> None:
+    def _event(self, event: SseEvent, found: list[Delta]) -> None:
+        data = event.data
         if data.strip() == "[DONE]":
             if self._native is None and self._summed and self._parts_count:
                 self._native = ""
@@ -106,7 +61,7 @@ class ChatStreamReader:
         try:
             chunk = lossless.read(data)
         except (ValueError, RecursionError):
-            self._fail(StreamFailed("upstream-error", "The stream holds an event that is no JSON."), found)
+            self._no_json(found)
             return
         if isinstance(chunk, dict):
             self._chunk(chunk, data, found)
@@ -197,9 +152,12 @@ class ChatStreamReader:
             self._parts_count += 1
         return self._parts[kind]
 
+    def _cut(self, found: list[Delta]) -> None:
+        self._finish(found)
+
     def _finish(self, found: list[Delta]) -> None:
         if self._native is None:
-            self._fail(StreamFailed("stream-truncated", "The stream ended without a finish reason.", retryable=True), found)
+            self._truncated(found, "a finish reason")
             return
         self._leave(found)
         reason = STOP_REASONS.get(self._native or "stop", "other")
@@ -212,8 +170,7 @@ class ChatStreamReader:
 
     def _fail(self, failed: StreamFailed, found: list[Delta]) -> None:
         self._leave(found)
-        found.append(failed)
-        self._over = True
+        super()._fail(failed, found)
 
     def _leave(self, found: list[Delta]) -> None:
         """What was gathered and has no delta of its own: blocks that belong to a part, calls without a name, unknown fields."""

@@ -11,13 +11,10 @@ from typing import Any
 from app.config.limits import TOOL_CALLS_PER_ANSWER_MAX
 from app.entries import lossless
 from app.entries.deltas import Delta, OpaqueBlock, PartBlock, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStarted
+from app.formats.answer_reader import BadAnswer
 from app.formats.openai_responses.blocks import TEXT_KEYS, call_block, text_block
 from app.formats.openai_responses.rules import DIALECT
 from app.formats.reading import mapping, word
-
-
-class BadAnswer(ValueError):
-    """The answer is one that cannot be kept as it is; the message is our own sentence."""
 
 
 @dataclass(slots=True)
@@ -220,7 +217,7 @@ class Outputs:
         if output.started or name is None or output.saying is None:
             return
         if self._calls >= TOOL_CALLS_PER_ANSWER_MAX:
-            raise BadAnswer("The answer is larger than the service takes.")
+            raise BadAnswer
         self._calls += 1
         output.started = True
         found.append(ToolCallStarted(output.saying.part, name, output.call_id))

@@ -5,17 +5,15 @@ from typing import Any, Final
 
 import orjson
 
-from app.config.limits import ANSWER_BYTES_MAX
 from app.entries import lossless
 from app.entries.deltas import Delta, Finished, StreamFailed, UsageReport
-from app.formats.framing.sse import EventTooLong, SseEvent, SseReader
+from app.formats.answer_reader import SseAnswerReader
+from app.formats.framing.sse import SseEvent
 from app.formats.openai_refusals import stream_error
-from app.formats.openai_responses.outputs import BadAnswer, Outputs
+from app.formats.openai_responses.outputs import Outputs
 from app.formats.openai_responses.rules import INCOMPLETE_REASONS
 from app.formats.openai_responses.usage import read_usage
 from app.formats.reading import mapping, word
-
-_BLANK = b" \t\r\n\xef\xbb\xbf"
 
 _SAID: Final[dict[str, Callable[[Outputs, Mapping[str, Any], list[Delta]], None]]] = {
     "response.output_text.delta": Outputs.text,
@@ -31,7 +29,7 @@ _KEPT_OF_END = ("id", "object", "status", "model", "service_tier", "incomplete_d
 """What is kept of a terminal event beside its figures: the rest of it repeats the request and the answer."""
 
 
-class ResponsesStreamReader:
+class ResponsesStreamReader(SseAnswerReader):
     """One answer. Each reasoning item, call, text of a message and unmodelled item is a part, numbered as its item first appears.
 
     `Finished` comes with the terminal event, and nothing after it; without one the stream fails as `stream-truncated`, and so it does where
@@ -40,57 +38,8 @@ class ResponsesStreamReader:
     """
 
     def __init__(self, producer: str = "") -> None:
-        self._sse = SseReader()
-        self._sniffed = False
-        self._document: list[bytes] | None = None
-        self._bytes = 0
+        super().__init__()
         self._outputs = Outputs(producer)
-        self._over = False
-
-    def feed(self, data: bytes) -> list[Delta]:
-        """The deltas that these bytes complete; nothing after the last one."""
-        found: list[Delta] = []
-        if not self._over:
-            try:
-                self._feed(data, found)
-            except EventTooLong:
-                self._fail(StreamFailed("upstream-error", "The answer is larger than the service takes."), found)
-            except BadAnswer as fault:
-                self._fail(StreamFailed("upstream-error", str(fault)), found)
-        return found
-
-    def end(self) -> list[Delta]:
-        """What is left once the connection is closed."""
-        found: list[Delta] = []
-        if not self._over and self._document is not None:
-            try:
-                self._whole(b"".join(self._document), found)
-            except BadAnswer as fault:
-                self._fail(StreamFailed("upstream-error", str(fault)), found)
-        if not self._over:
-            self._fail(StreamFailed("stream-truncated", "The stream ended without its terminal event.", retryable=True), found)
-        return found
-
-    def _feed(self, data: bytes, found: list[Delta]) -> None:
-        self._bytes += len(data)
-        if self._bytes > ANSWER_BYTES_MAX:
-            raise EventTooLong
-        if not self._sniffed:
-            self._sniff(data)
-        if self._document is not None:
-            self._document.append(data)
-            return
-        for event in self._sse.feed(data):
-            self._event(event, found)
-            if self._over:
-                return
-
-    def _sniff(self, data: bytes) -> None:
-        """Tells a stream from a single JSON document, which some gateways send for an error with status 200."""
-        head = data.lstrip(_BLANK)
-        if head:
-            self._sniffed = True
-            self._document = [] if head.startswith(b"{") else None
 
     def _whole(self, body: bytes, found: list[Delta]) -> None:
         """An answer that came as one document, or an error that did."""
@@ -109,7 +58,7 @@ class ResponsesStreamReader:
         except (ValueError, RecursionError):
             if event.data.strip() == "[DONE]":
                 return
-            self._fail(StreamFailed("upstream-error", "The stream holds an event that is no JSON."), found)
+            self._no_json(found)
             return
         if not isinstance(value, dict):
             return
@@ -150,10 +99,6 @@ class ResponsesStreamReader:
             self._fail(StreamFailed("stream-truncated", "The stream ended before a call was whole.", retryable=True), found)
             return
         found.append(Finished("tool_calls" if outputs.called else "refused" if outputs.refused else "finished", "completed"))
-        self._over = True
-
-    def _fail(self, failed: StreamFailed, found: list[Delta]) -> None:
-        found.append(failed)
         self._over = True
 
 

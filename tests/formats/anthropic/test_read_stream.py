@@ -219,7 +219,7 @@ def test_too_many_calls_end_the_stream():
 
 
 def test_an_answer_that_is_too_long_ends_the_stream(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("app.formats.anthropic.read_stream.ANSWER_BYTES_MAX", 100)
+    monkeypatch.setattr("app.formats.answer_reader.ANSWER_BYTES_MAX", 100)
     assert isinstance(read([begin(), text(0, "x" * 200), finish()])[-1], StreamFailed)
 
 

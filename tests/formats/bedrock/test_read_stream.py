@@ -8,7 +8,6 @@ import pytest
 from app.config.limits import TOOL_CALLS_PER_ANSWER_MAX
 from app.entries.deltas import Finished, OpaqueBlock, PartBlock, ReasoningDelta, StreamFailed, TextDelta, ToolCallDelta, ToolCallStarted, Usage
 from app.entries.parts import Opaque, Reasoning, Text, ToolCall
-from app.formats.bedrock import read_stream
 from app.formats.framing.aws import frame
 from tests.formats.bedrock.streams import END, METADATA, PRODUCER, START, delta, event, exception, fold, opened, read, stop
 
@@ -193,7 +192,7 @@ def test_there_is_an_end_to_calls_and_bytes(monkeypatch: pytest.MonkeyPatch):
     deltas = read([*calls, END])
     assert deltas[-1] == StreamFailed("upstream-error", "The answer is larger than the service takes.")
     assert len(fold(deltas).parts()) == TOOL_CALLS_PER_ANSWER_MAX
-    monkeypatch.setattr(read_stream, "ANSWER_BYTES_MAX", 100)
+    monkeypatch.setattr("app.formats.answer_reader.ANSWER_BYTES_MAX", 100)
     assert read([delta(0, text="x" * 200), END])[-1] == StreamFailed("upstream-error", "The answer is larger than the service takes.")
 
 
