@@ -1,6 +1,5 @@
 """A pointer leads from the body to the part of the entry that is said there, whatever passes moved, in every dialect."""
 
-from functools import reduce
 from typing import Any
 
 import pytest
@@ -12,13 +11,10 @@ from app.context.report import source_map
 from app.context.sources import Sources
 from app.entries.parts import Text
 from app.formats.registry import FORMATS
+from tests.formats.pointing import at
 from tests.strategies import ledgers, target, tokens
 
 BYTES = {"sha256:" + "a" * 64: b"bytes"}
-
-
-def at(document: Any, pointer: str) -> Any:
-    return reduce(lambda value, key: value[int(key)] if isinstance(value, (list, tuple)) else value[key], pointer.split("/")[1:], document)
 
 
 def words(value: Any) -> str:

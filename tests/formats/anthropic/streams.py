@@ -56,6 +56,8 @@ def finish(reason: str | None = "end_turn", **usage: Any) -> bytes:
 
 END = event("message_stop")
 PING = event("ping")
+SECOND_ANSWER = {"aisdk-spliced-message-start.chunks.txt"}
+"""Made malformed on purpose: a gateway that tries again in the middle of an answer. The SDK puts the second one's pieces into the first's blocks."""
 
 
 def read(pieces: Iterable[bytes], producer: str = PRODUCER) -> list[Delta]:

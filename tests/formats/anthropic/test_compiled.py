@@ -23,6 +23,7 @@ from tests.fakes.anthropic_bodies import PNG
 from tests.fakes.anthropic_rules import breaches
 from tests.formats.anthropic.judge import objections
 from tests.formats.anthropic.requests import BOUND, LIMITS, NEW, OLD
+from tests.formats.pointing import at
 from tests.strategies import AGENTS, Ledger, ephemerals, flags, ledgers, overrides, resolved, said, texts, tokens
 
 MODELS = (OLD, NEW, BOUND, "claude-sonnet-4-6", "claude-sonnet-5-5", "claude-3-5-haiku-20241022", "claude-opus-6")
@@ -80,13 +81,6 @@ def claude_sources(draw: st.DrawFn) -> Sources:
         ephemeral=draw(ephemerals),
         overrides=draw(overrides),
     )
-
-
-def at(body: Any, pointer: str) -> Any:
-    """What a JSON pointer names."""
-    for step in pointer.split("/")[1:]:
-        body = body[int(step)] if isinstance(body, list) else body[step]
-    return body
 
 
 @pytest.mark.req("S0-28", "S0-30", "X-22", "X-64", "T-19")

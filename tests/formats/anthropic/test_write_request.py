@@ -2,10 +2,7 @@
 
 from typing import Any
 
-import orjson
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from app.entries import lossless
 from app.entries.parts import Blob, Media, ToolCall
@@ -74,13 +71,6 @@ def test_a_message_that_shares_its_wire_message_is_found_at_its_first_block():
         Pointer("/messages/2/content/1/content/0", 4, 0),
         Pointer("/messages/2/content/1/content/1", 4, 1),
     )
-
-
-@pytest.mark.req("S0-08")
-def test_nothing_of_one_request_stays_for_the_next():
-    first, second = request(message("user", "a"), tools=(LOOKUP,), system=("s",)), request(message("user", "a"), tools=(ESCALATE,))
-    alone = [write_request(one, {}).body for one in (first, second)]
-    assert [write_request(one, {}).body for one in (first, second, first, second)] == alone * 2
 
 
 def test_images_and_documents():
@@ -159,14 +149,6 @@ def test_arguments_are_an_object_and_text_that_is_none_is_wrapped(text: str, sen
     assert found.losses == ((WireLoss("arguments", "no_object", 1, 0),) if sent is None else ())
 
 
-@pytest.mark.req("S0-30")
-@pytest.mark.parametrize(("name", "sent"), [("mcp.server tool", "mcp_server_tool"), ("", "unnamed"), ("x" * 70, "x" * 64), ("ü\ud800", "__")])
-def test_a_name_that_the_format_refuses_is_fitted(name: str, sent: str):
-    body, found = written(message("user", "q"), message("assistant", ToolCall("c1", name, "{}")), message("tool", "r", tool_call_id="c1"))
-    assert body["messages"][1]["content"][0]["name"] == sent
-    assert WireLoss("tool_name", "not_taken", 1, 0) in found.losses
-
-
 def test_without_tools_a_history_of_calls_stands_by_itself_or_is_declared_where_that_is_asked_for():
     history = (message("user", "q"), message("assistant", ToolCall("c1", "old tool", "{}")), message("tool", "r", tool_call_id="c1"))
     body, _ = written(*history)
@@ -211,11 +193,3 @@ def test_code_points_that_utf8_cannot_say_are_replaced_and_nothing_else_is(model
     assert body["messages"][0]["content"] == [said(text.replace("\ud83d", "\ufffd"))]
     assert body["system"] == [said("s\ufffd")]
     assert {(loss.what, loss.source) for loss in found.losses} == {("text", None), ("text", 0)}
-
-
-@given(st.text(alphabet=st.characters(), max_size=50))
-@settings(max_examples=300, deadline=None)
-def test_any_text_arrives_as_it_was(text: str):
-    found = write_request(request(message("user", text), message("assistant", text), message("user", text)), {})
-    expected = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert [row["content"][0]["text"] for row in orjson.loads(found.body)["messages"]] == [expected] * 3

@@ -66,3 +66,11 @@ def recorded(shared: Path) -> dict[str, bytes]:
         if b"messageStop" in content:
             found[path.name] = content
     return found
+
+
+def stop_of(stream: bytes) -> int:
+    """Where the frame of the stop event begins."""
+    place = 0
+    while b'"stopReason"' not in (one := stream[place : place + int.from_bytes(stream[place : place + 4], "big")]):
+        place += len(one)
+    return place

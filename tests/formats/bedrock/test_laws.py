@@ -3,9 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +15,8 @@ from app.formats.bedrock.validate import validate
 from app.formats.bedrock.write_request import write_request
 from app.models.resolve import Target
 from tests.formats.bedrock.judge import objections
-from tests.formats.bedrock.requests import BOUND, HAIKU, LLAMA, MISTRAL, NOVA, OPUS, message, request, target
+from tests.formats.bedrock.requests import BOUND, HAIKU, LLAMA, MISTRAL, NOVA, OPUS, target
+from tests.formats.pointing import at
 from tests.strategies import sources, tokens
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -26,12 +25,6 @@ FAMILIES: Sequence[Target] = [
     target(name)
     for name in ("x", NOVA, HAIKU, OPUS, BOUND, LLAMA, MISTRAL, "writer.palmyra-x5-v1:0", "openai.gpt-oss-20b-1:0", "qwen.qwen3-32b-v1:0")
 ]
-
-
-def at(body: Any, pointer: str) -> Any:
-    for step in pointer.split("/")[1:]:
-        body = body[int(step)] if isinstance(body, list) else body[step]
-    return body
 
 
 @pytest.mark.req("S0-25", "S0-28", "S0-30", "X-23", "X-24", "X-64", "T-19")
@@ -59,11 +52,3 @@ def test_whatever_the_ledger_holds_the_body_is_valid_and_every_part_of_it_is_tol
                 assert [next(iter(place)) for place in places] in (["image"], ["document"], ["text"])
     for pointer in found.pointers:
         at(body, pointer.pointer)
-
-
-@given(st.text(alphabet=st.characters(), min_size=1, max_size=50).filter(lambda text: not text.isspace()))
-@settings(max_examples=300, deadline=None)
-def test_any_text_arrives_as_it_was(text: str):
-    found = write_request(request(message("user", text), message("assistant", text), message("user", "x")), {})
-    expected = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert [row["content"][0]["text"] for row in orjson.loads(found.body)["messages"]] == [expected, expected, "x"]

@@ -1,8 +1,7 @@
-"""Laws of reading Converse streams: cut anywhere, broken anywhere, any shape, and every recorded stream against the SDK."""
+"""Laws of reading Converse streams that are its own: no shape breaks it, and every recorded stream says what the SDK reads."""
 
 import json
 import time
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,60 +15,8 @@ from app.entries.parts import Opaque, Reasoning, Text, ToolCall
 from app.formats.bedrock.rules import STOP_REASONS
 from app.formats.framing.aws import FrameReader
 from tests.formats.bedrock.judge import assembled, client
-from tests.formats.bedrock.streams import END, METADATA, START, delta, event, exception, fold, opened, read, recorded, stop
-
-FRAGMENTS = [
-    START,
-    delta(0, text="é🌍\u2028 nul \x00"),
-    delta(1, reasoningContent={"text": "th"}),
-    delta(1, reasoningContent={"signature": "s"}),
-    opened(2, toolUse={"toolUseId": "a", "name": "f"}),
-    delta(2, toolUse={"input": '{"x"'}),
-    opened(3, toolUse={"toolUseId": "b", "name": "g", "type": "server_tool_use"}),
-    delta(3, toolUse={"input": "{}"}),
-    stop(1),
-    stop(3),
-    event("unknown", x=1),
-    METADATA,
-]
-
-
-def cut(stream: bytes, places: list[int]) -> list[bytes]:
-    return [stream[a:b] for a, b in pairwise([0, *sorted(places), len(stream)])]
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.sampled_from(FRAGMENTS), max_size=8), st.data())
-def test_bytes_may_be_cut_anywhere(fragments: list[bytes], drawn: st.DataObject):
-    stream = b"".join([*fragments, END])
-    places = drawn.draw(st.lists(st.integers(0, len(stream)), max_size=5))
-    assert read(cut(stream, places)) == read([stream]) == read([stream[i : i + 1] for i in range(len(stream))])
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.sampled_from(FRAGMENTS), max_size=8), st.data())
-def test_broken_off_anywhere_before_the_stop_it_failed_and_nothing_follows(fragments: list[bytes], drawn: st.DataObject):
-    body = b"".join(fragments) + END
-    deltas = read([body[: drawn.draw(st.integers(0, len(body) - 1))]])
-    assert isinstance(deltas[-1], StreamFailed)
-    assert sum(isinstance(one, Finished | StreamFailed) for one in deltas) == 1
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.binary(max_size=200))
-def test_no_bytes_break_the_reader(noise: bytes):
-    assert isinstance(read([noise])[-1], StreamFailed)
-    assert isinstance(read([START, noise])[-1], StreamFailed)
-
-
-plain = st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=3)
-anything = st.recursive(plain, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2), max_leaves=5)
-
-
-def objects(*keys: str, **shapes: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Anything, or an object with some of these keys, each of them of its shape or of any."""
-    return anything | st.fixed_dictionaries({}, optional=dict.fromkeys(keys, anything) | {key: anything | shape for key, shape in shapes.items()})
-
+from tests.formats.bedrock.streams import END, METADATA, START, delta, event, exception, fold, read, recorded
+from tests.formats.shapes import anything, objects
 
 calls = objects("toolUseId", "name", "input", type=st.just("server_tool_use"))
 starts = objects(toolUse=calls, toolResult=objects("toolUseId", "type"), image=objects("format"))
@@ -113,34 +60,6 @@ def test_every_recorded_stream_says_what_the_sdk_reads_from_it(shared: Path):
         assert (answer.finished.native, answer.finished.stop_reason) == (expected["stop"], STOP_REASONS[expected["stop"]]), name
         usage = None if answer.usage is None else (answer.usage.input, answer.usage.output)
         assert usage == (expected["usage"] and (expected["usage"]["inputTokens"], expected["usage"]["outputTokens"])), name
-
-
-@pytest.mark.req("X-90")
-def test_recorded_streams_may_be_cut_at_every_byte(shared: Path):
-    for name, stream in recorded(shared).items():
-        whole = read([stream])
-        for place in range(len(stream)):
-            assert read([stream[:place], stream[place:]]) == whole, (name, place)
-        assert read([stream[i : i + 7] for i in range(0, len(stream), 7)]) == whole, name
-
-
-@pytest.mark.req("X-90")
-def test_recorded_streams_broken_off_before_their_stop_failed(shared: Path):
-    for name, stream in recorded(shared).items():
-        stops = sum(len(event) for event in _frames(stream)[: [b'"stopReason"' in one for one in _frames(stream)].index(True)])
-        for place in range(0, stops, max(1, stops // 50)):
-            deltas = read([stream[:place]])
-            assert deltas[-1] == StreamFailed("stream-truncated", "The stream ended without its stop event.", True), (name, place)
-            assert not any(isinstance(one, Finished) for one in deltas)
-
-
-def _frames(stream: bytes) -> list[bytes]:
-    found = []
-    while stream:
-        length = int.from_bytes(stream[:4], "big")
-        found.append(stream[:length])
-        stream = stream[length:]
-    return found
 
 
 @pytest.mark.req("X-90")

@@ -186,14 +186,6 @@ def test_extra_keys_come_last_are_laid_over_ours_and_cannot_replace_the_conversa
     ]
 
 
-@pytest.mark.req("S0-08")
-def test_nothing_of_one_request_stays_for_the_next():
-    first = request(message("user", "a"), tools=(LOOKUP,), target=target(OPUS, temperature=0.5))
-    second = request(message("user", "a"), tools=(ESCALATE,), target=target(NOVA))
-    alone = [write_request(first, {}).body, write_request(second, {}).body]
-    assert [write_request(one, {}).body for one in (first, second, first, second)] == alone * 2
-
-
 def test_numbers_of_schemas_arguments_and_extra_keys_stay_as_spelled():
     text = '{"big":123456789012345678901234567890,"e":1e2,"f":1.0}'
     odd = type(LOOKUP)("lookup", "", {"type": "object", "default": lossless.loads(text)})

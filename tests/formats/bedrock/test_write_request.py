@@ -25,13 +25,6 @@ def file_block(number: int) -> dict[str, Any]:
     return {"document": {"format": "pdf", "name": f"document-{number}", "source": {"bytes": "JVBERi0="}}}
 
 
-def at(body: Any, pointer: str) -> Any:
-    """What a JSON pointer names."""
-    for step in pointer.split("/")[1:]:
-        body = body[int(step)] if isinstance(body, list) else body[step]
-    return body
-
-
 def written(*messages: Any, blobs: Any = BLOBS, **changes: Any) -> tuple[dict[str, Any], Written]:
     found = write_request(request(*messages, **changes), blobs)
     assert not objections(found.body)
@@ -237,15 +230,6 @@ def test_arguments_are_always_an_object(arguments: str, sent: Any):
     assert body["messages"][1]["content"][0]["toolUse"]["input"] == (json.loads(arguments) if sent is None else sent)
     wrapped = isinstance(sent, dict) and "rawInvalidInput" in sent
     assert found.losses == ((WireLoss("arguments", "no_object", 1, 0),) if wrapped else ())
-
-
-@pytest.mark.req("S0-30")
-@pytest.mark.parametrize(("name", "sent"), [("mcp.server tool", "mcp_server_tool"), ("", "unnamed"), ("x" * 70, "x" * 64), ("ü\ud800", "__")])
-def test_a_name_that_the_format_refuses_is_fitted(name: str, sent: str):
-    body, found = written(message("user", "q"), message("assistant", ToolCall("c1", name, "{}")), message("tool", "r", tool_call_id="c1"))
-    assert body["messages"][1]["content"][0]["toolUse"]["name"] == sent
-    assert WireLoss("tool_name", "not_taken", 1, 0) in found.losses
-    assert not validate(found.document)
 
 
 def test_the_end_of_a_last_answer_is_trimmed():

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +20,7 @@ from app.formats.prefix import blocks
 from tests.fakes.gemini_rules import breaches
 from tests.formats.gemini.judge import objections
 from tests.formats.gemini.requests import target
+from tests.formats.pointing import at
 from tests.strategies import SYSTEM, TOOL_DOCUMENTS, Ledger, agent, call, sources, tokens
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -87,12 +87,6 @@ def test_whatever_the_ledger_holds_the_body_is_valid_and_every_part_of_it_is_tol
         at(body, pointer.pointer)
     for index, sent in enumerate(compiled.request.messages):
         assert all((index, number) in told for number in range(len(sent.parts))), "sent, or listed as lost"
-
-
-def at(body: Any, pointer: str) -> Any:
-    for step in pointer.split("/")[1:]:
-        body = body[int(step)] if isinstance(body, list) else body[step]
-    return body
 
 
 @pytest.mark.req("X-23", "S0-28")

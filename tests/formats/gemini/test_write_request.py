@@ -13,6 +13,7 @@ from app.formats.gemini.write_request import write_request
 from app.formats.protocols import Pointer, WireLoss, Written
 from tests.formats.gemini.judge import objections
 from tests.formats.gemini.requests import ESCALATE, LOOKUP, PRODUCER, call, message, request, target
+from tests.formats.pointing import at
 
 PNG = b"\x89PNG\r\n\x1a\n"
 IMAGE = Blob("sha256:" + "a" * 64, "image/png", len(PNG))
@@ -29,13 +30,6 @@ def written(*messages: Any, blobs: Any = BLOBS, valid: bool = True, **changes: A
     if valid:
         assert not validate(body, asked.target.rules)
     return body, found
-
-
-def at(body: Any, pointer: str) -> Any:
-    """What a JSON pointer names."""
-    for step in pointer.split("/")[1:]:
-        body = body[int(step)] if isinstance(body, list) else body[step]
-    return body
 
 
 @pytest.mark.req("S0-12", "S0-13", "S0-19", "S0-24", "S0-25", "S1-07")
@@ -100,15 +94,6 @@ def test_tools_are_declared_on_the_call_that_carries_results_back_too():
         {"name", "description", "parametersJsonSchema"},
         {"name", "parametersJsonSchema"},
     ]
-
-
-@pytest.mark.req("S0-08")
-def test_nothing_of_one_request_stays_for_the_next():
-    first = request(message("user", "a"), message("assistant", call()), message("tool", "r", tool_call_id="c1"), tools=(LOOKUP,))
-    second = request(message("user", "a"), tools=(ESCALATE,))
-    alone = [write_request(first, {}).body, write_request(second, {}).body]
-    assert [write_request(one, {}).body for one in (first, second, first, second)] == alone * 2
-    assert b"lookup" not in alone[1]
 
 
 def test_results_are_a_content_of_their_own_before_what_the_user_says_next():

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.entries.answer import AnswerFold
 from app.entries.deltas import Delta
+from app.formats.framing.sse import SseReader
 from app.formats.openai_chat.read_stream import ChatStreamReader
 
 
@@ -22,6 +23,8 @@ def data(value: Any) -> bytes:
 
 DONE = b"data: [DONE]\n\n"
 STOP = chunk({}, "stop")
+FAILS_ITSELF = {"groq/test_tool_use_failed_error_streaming.0.sse.txt"}
+NO_REASON = {"snowflake/test_snowflake_thinking_streaming.0.sse.txt"}
 
 
 def call(index: int | None = None, id: str | None = None, name: str | None = None, arguments: Any = None) -> bytes:
@@ -56,3 +59,12 @@ def recorded(shared: Path) -> dict[str, bytes]:
             content = b"".join(b"data: " + line + b"\n\n" for line in content.split(b"\n") if line.strip()) + DONE
         found[f"{path.parent.name}/{path.name}"] = content
     return found
+
+
+def finish_of(stream: bytes) -> int:
+    """Where the event with the first finish reason begins."""
+    for place in (i for i in range(len(stream)) if stream.startswith(b"data:", i)):
+        event = SseReader().feed(stream[place : stream.find(b"\n\n", place) + 2] or stream[place:] + b"\n\n")
+        if event and '"finish_reason":' in event[0].data.replace(" ", "") and '"finish_reason":null' not in event[0].data.replace(" ", ""):
+            return place
+    return len(stream)

@@ -44,6 +44,10 @@ def ended(status: str = "completed", *output: Any, **keys: Any) -> bytes:
     return event(f"response.{status}", response={"id": "resp_1", "status": status, "output": list(output)} | keys)
 
 
+END = ended("completed", usage={"input_tokens": 3, "output_tokens": 4})
+FAILS_ITSELF = {"openai/aisdk-openai-error.1.chunks.txt"}
+
+
 def message(*texts: str, id: str | None = "msg_1", **keys: Any) -> dict[str, Any]:
     """A message item as OpenAI finishes it."""
     content = [{"type": "output_text", "annotations": [], "logprobs": [], "text": text} for text in texts]

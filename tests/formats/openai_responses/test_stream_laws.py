@@ -1,9 +1,8 @@
-"""Laws of reading Responses streams: cut anywhere, broken anywhere, any shape, and every recorded stream."""
+"""Laws of reading Responses streams that are its own: no shape breaks it, and every recorded stream says what the SDK reads."""
 
 import gc
 import json
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,78 +16,11 @@ from app.entries.parts import Opaque, Reasoning, Text, ToolCall
 from app.formats.framing.sse import SseReader
 from app.formats.openai_responses.usage import read_usage
 from tests.formats.openai_responses.judge import sdk_answer, sdk_calls, sdk_last, sdk_reasoning, sdk_text
-from tests.formats.openai_responses.streams import (
-    CREATED,
-    added,
-    argued,
-    call,
-    done,
-    ended,
-    event,
-    fold,
-    message,
-    read,
-    reasoning,
-    recorded,
-    said,
-    summed,
-)
+from tests.formats.openai_responses.streams import CREATED, END, FAILS_ITSELF, call, done, event, fold, message, read, recorded, said
+from tests.formats.shapes import objects
 
-FRAGMENTS = [
-    CREATED,
-    added(0, reasoning("rs_1", None)),
-    summed(0, "th"),
-    done(0, reasoning("rs_1", "E1", "think")),
-    said(1, "é🌍\u2028 nul \x00"),
-    said(1, "x").replace(b"\n", b"\r\n"),
-    done(1, message("é🌍\u2028 nul \x00x")),
-    done(2, call("a", '{"x":1}', id="fc_a")),
-    argued(3, "{}"),
-    done(4, {"id": "ws_1", "type": "web_search_call", "action": {}}),
-    b": comment\r\n\r\n",
-]
-END = ended("completed", usage={"input_tokens": 3, "output_tokens": 4})
-FAILS_ITSELF = {"openai/aisdk-openai-error.1.chunks.txt"}
 ASSEMBLER_REFUSES = {"openai/aisdk-openai-client-tool-search.1.chunks.txt"}
 """A stream in which an item gets its id late: the SDK reads its events and does not put them together."""
-
-
-def cut(stream: bytes, places: list[int]) -> list[bytes]:
-    return [stream[a:b] for a, b in pairwise([0, *sorted(places), len(stream)])]
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.sampled_from(FRAGMENTS), max_size=8), st.data())
-def test_bytes_may_be_cut_anywhere(fragments: list[bytes], drawn: st.DataObject):
-    stream = b"".join([*fragments, END])
-    places = drawn.draw(st.lists(st.integers(0, len(stream)), max_size=5))
-    assert read(cut(stream, places)) == read([stream]) == read([stream[i : i + 1] for i in range(len(stream))])
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.sampled_from(FRAGMENTS), max_size=8), st.data())
-def test_broken_off_anywhere_before_the_terminal_event_it_failed_and_nothing_follows(fragments: list[bytes], drawn: st.DataObject):
-    body = b"".join(fragments) + END
-    deltas = read([body[: drawn.draw(st.integers(0, len(body) - 1))]])
-    assert isinstance(deltas[-1], StreamFailed)
-    assert sum(isinstance(delta, Finished | StreamFailed) for delta in deltas) == 1
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.binary(max_size=200))
-def test_no_bytes_break_the_reader(noise: bytes):
-    assert isinstance(read([noise])[-1], StreamFailed)
-    assert isinstance(read([b"data: " + noise + b"\n\n"])[-1], StreamFailed)
-
-
-plain = st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=3)
-anything = st.recursive(plain, lambda inner: st.lists(inner, max_size=3), max_leaves=5)
-
-
-def objects(*keys: str, **shapes: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
-    """Anything, or an object with some of these keys, each of them of its shape or of any."""
-    return anything | st.fixed_dictionaries({}, optional=dict.fromkeys(keys, anything) | {key: anything | shape for key, shape in shapes.items()})
-
 
 types = st.sampled_from(["message", "reasoning", "function_call", "web_search_call"])
 listed = st.lists(objects("text", "refusal", type=st.sampled_from(["output_text", "refusal", "summary_text"])), max_size=2)
@@ -160,32 +92,6 @@ def test_recorded_streams_say_what_the_sdk_reads_from_them(shared: Path):
         assert answer.finished.native == whole.status == "completed", name
         compared += 1
     assert compared >= 50
-
-
-@pytest.mark.req("X-90")
-def test_recorded_streams_may_be_cut_at_every_byte(shared: Path):
-    """Each of the small ones at every byte; the large ones at a sample of places, prime steps apart."""
-    for name, stream in recorded(shared).items():
-        whole = read([stream])
-        step = 1 if len(stream) < 3_100 else len(stream) // 40 | 1
-        for place in range(0, len(stream), step):
-            assert read([stream[:place], stream[place:]]) == whole, (name, place)
-        small = 7 if len(stream) < 60_000 else 1_009
-        assert read([stream[i : i + small] for i in range(0, len(stream), small)]) == whole, name
-
-
-@pytest.mark.req("X-90")
-def test_recorded_streams_broken_off_before_their_end_failed_and_keep_what_they_said(shared: Path):
-    for name, stream in recorded(shared).items():
-        if name in FAILS_ITSELF:
-            continue
-        said = "".join(part.text for part in fold(read([stream])).parts() if isinstance(part, Text))
-        for place in range(0, stream.rindex(b"response.completed"), max(1, len(stream) // 25)):
-            deltas = read([stream[:place]])
-            last = deltas[-1]
-            assert isinstance(last, StreamFailed), (name, place)
-            assert last.code == "stream-truncated", (name, place)
-            assert said.startswith("".join(part.text for part in fold(deltas).parts() if isinstance(part, Text))), (name, place)
 
 
 def test_reading_costs_about_as_much_as_the_standard_reader_of_json(shared: Path):

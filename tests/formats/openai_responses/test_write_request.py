@@ -17,7 +17,8 @@ from app.formats.openai_responses.write_request import write_request
 from app.formats.protocols import Pointer, WireLoss, Written
 from tests.fakes.openai_responses_rules import breaches
 from tests.formats.openai_responses.judge import objections
-from tests.formats.openai_responses.requests import ESCALATE, LOOKUP, message, request, target
+from tests.formats.openai_responses.requests import ESCALATE, LOOKUP, message, request
+from tests.formats.pointing import at
 from tests.strategies import sources, tokens
 from tests.strategies import target as scripted
 
@@ -26,13 +27,6 @@ IMAGE = Blob("sha256:" + "a" * 64, "image/png", len(PNG))
 SCAN = Blob("sha256:" + "b" * 64, "application/pdf", 3)
 BLOBS = {IMAGE.digest: PNG, SCAN.digest: b"pdf"}
 PICTURE = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "auto"}
-
-
-def at(body: Any, pointer: str) -> Any:
-    """What a JSON pointer names."""
-    for step in pointer.split("/")[1:]:
-        body = body[int(step)] if isinstance(body, list) else body[step.replace("~1", "/").replace("~0", "~")]
-    return body
 
 
 def written(*messages: Any, blobs: Any = BLOBS, **changes: Any) -> tuple[dict[str, Any], Written]:
@@ -81,16 +75,6 @@ def test_a_conversation_with_every_role():
         Pointer("/input/4", 3),
         Pointer("/input/4/output", 3, 0),
     )
-
-
-def test_nothing_of_one_request_stays_for_the_next():
-    first = request(message("user", "a"), tools=(LOOKUP,), target=target(temperature=0.5))
-    second = request(message("user", "a"), tools=(ESCALATE,))
-    alone = [write_request(first, {}).body, write_request(second, {}).body]
-    mixed = [write_request(one, {}).body for one in (first, second, first, second)]
-    assert mixed == alone * 2
-    assert b"lookup" not in mixed[1]
-    assert b"escalate" not in mixed[0]
 
 
 def test_an_empty_tool_list_is_left_out_with_its_choice():
@@ -165,14 +149,6 @@ def test_arguments_are_the_exact_text_of_the_model():
     assert not found.losses
 
 
-@pytest.mark.parametrize(("name", "sent"), [("mcp.server tool", "mcp_server_tool"), ("", "unnamed"), ("x" * 70, "x" * 64), ("ü\ud800", "__")])
-def test_a_name_that_the_format_refuses_is_fitted(name: str, sent: str):
-    body, found = written(message("assistant", ToolCall("c1", name, "{}")), message("tool", "r", tool_call_id="c1"))
-    assert body["input"][0]["name"] == sent
-    assert WireLoss("tool_name", "not_taken", 0, 0) in found.losses
-    assert not validate(body)
-
-
 def test_code_points_that_utf8_cannot_say_are_replaced_and_nothing_else_is():
     text = "nul \x00 sep \u2028 pair \U0001f525 token <|endoftext|> lone \ud83d end"
     body, found = written(message("user", text), message("user", Media("file", SCAN, filename="\ud83d.pdf")), system=("s\udc00",), tools=(LOOKUP,))
@@ -225,11 +201,3 @@ def test_whatever_the_ledger_holds_the_body_is_valid_and_every_part_of_it_is_sen
             if isinstance(part, Text) and part.text.isascii():
                 places = [at(body, pointer.pointer) for pointer in found.pointers if (pointer.source, pointer.part) == (index, number)]
                 assert [place for place in places if part.text in (place["text"] if isinstance(place, dict) else place)]
-
-
-@given(st.text(alphabet=st.characters(), max_size=50))
-@settings(max_examples=300, deadline=None)
-def test_any_text_arrives_as_it_was(text: str):
-    found = write_request(request(message("user", text), message("assistant", text)), {})
-    expected = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert [row["content"] for row in orjson.loads(found.body)["input"]] == [expected, expected]

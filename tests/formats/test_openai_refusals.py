@@ -7,11 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.openai_refusals import read_error, stream_error
+from app.formats.openai_refusals import read_error, stream_error, write_error
+from app.formats.registry import FORMATS
 
 
 def body(message: str = "m", code: Any = None, type: Any = None) -> bytes:
     return json.dumps({"error": {"message": message, "type": type, "param": None, "code": code}}).encode()
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses"])
+def test_both_dialects_of_openai_refuse_in_these_words(dialect: str):
+    found = FORMATS[dialect]
+    assert (found.read_error, found.write_error) == (read_error, write_error)
 
 
 @pytest.mark.req("X-90")
@@ -23,8 +30,8 @@ def body(message: str = "m", code: Any = None, type: Any = None) -> bytes:
         (400, b'{"object":"error","message":"Please reduce the length of the messages","code":400}', "upstream-overflow", False),
         (413, b"", "upstream-overflow", False),
         (400, body(type="invalid_request_error"), "upstream-error", False),
-        (400, body(code="array_above_max_length"), "upstream-error", False),
         (400, body(code="tool_use_failed", type="invalid_request_error"), "upstream-error", True),
+        (400, body(code="array_above_max_length"), "upstream-error", False),
         (401, body(code="invalid_api_key"), "upstream-auth", False),
         (403, b"<html>", "upstream-auth", False),
         (404, body(code="model_not_found"), "upstream-error", False),
@@ -121,6 +128,13 @@ def test_a_fault_says_how_long_to_wait():
         ({"code": 429}, "upstream-rate-limited", True),
         ({"code": "rate_limit_exceeded"}, "upstream-rate-limited", True),
         ({"code": 3230}, "upstream-error", False),
+        ({"code": "vector_store_timeout"}, "upstream-error", True),
+        ({"code": "image_too_large"}, "upstream-error", False),
+        ({"type": "error", "code": "server_error", "message": "m"}, "upstream-error", True),
+        ({"type": "error", "code": None, "message": "maximum context length"}, "upstream-overflow", False),
+        ({"type": "error", "error": {"type": "insufficient_quota", "code": "insufficient_quota"}}, "upstream-rate-limited", False),
+        ({"type": "error", "error": {"type": "authentication_error"}}, "upstream-auth", False),
+        ({"type": "error", "error": "words"}, "upstream-error", False),
         ("words", "upstream-error", False),
         (None, "upstream-error", False),
     ],
@@ -128,6 +142,17 @@ def test_a_fault_says_how_long_to_wait():
 def test_errors_inside_a_stream(error: Any, code: str, retryable: bool):
     found = stream_error(error)
     assert (found.code, found.retryable) == (code, retryable)
+
+
+def test_the_type_of_an_event_is_no_word_of_the_vendors():
+    assert stream_error({"type": "error", "code": "slow_down"}).detail == "The stream ended with an error (slow_down)."
+
+
+@pytest.mark.req("X-90")
+def test_a_scripted_refusal_is_the_vendors():
+    fault = read_error(429, {}, write_error(429, "slow_down"))
+    assert (fault.code, fault.retryable) == ("upstream-rate-limited", True)
+    assert json.loads(write_error(400, None))["error"]["code"] is None
 
 
 json_values = st.recursive(
