@@ -15,7 +15,7 @@ from app.context.compile import COMPILER_VERSION, Compiled, compile_context
 from app.context.sources import AgentRevision, Continuation, Ephemeral, Overrides, SourceMessage, Sources, decoded
 from app.entries import lossless
 from app.entries.errors import NotFound
-from app.entries.ids import SESSION, format_id
+from app.entries.ids import SESSION, blob_digest, format_id
 from app.entries.messages import Entry, text_blobs, with_parts
 from app.entries.parts import Media
 from app.entries.settings import AgentAdopted, SessionOpened, StateChanged
@@ -185,7 +185,7 @@ class Inputs:
         if not digests:
             return {}, ()
         held = await self._store.blobs.load(tenant, session, digests)
-        whole = {digest: content for digest, (_, content) in held.items() if "sha256:" + hashlib.sha256(content).hexdigest() == digest}
+        whole = {digest: content for digest, (_, content) in held.items() if blob_digest(content) == digest}
         broken = [digest for digest in dict.fromkeys(digests) if digest not in whole]
         return whole, tuple(
             Violation("", "blob-corrupt" if digest in held else "blob-missing", f"The bytes of {digest} are not there as they were stored.")
