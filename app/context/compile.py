@@ -78,8 +78,9 @@ class Compiled:
     @property
     def message_tokens(self) -> tuple[int, ...]:
         """The tokens of each message of the neutral list, without overheads."""
-        tokens = {item.origin: item.tokens for item in (*self.items, *self.inserted)}
-        return tuple([tokens[message.origin] for message in self.request.messages])
+        # By the message itself: what passes put in has no origin of its own.
+        tokens = {id(item.message): item.tokens for item in (*self.items, *self.inserted) if item.message is not None}
+        return tuple([tokens[id(message)] for message in self.request.messages])
 
 
 def compile_context(sources: Sources, count: Count) -> Compiled:

@@ -1,5 +1,6 @@
-"""TypeIDs: a prefix, `_` and a UUID in 26 base32 characters. Minting is the shell's work; here they are read and written."""
+"""TypeIDs (a prefix, `_` and a UUID in 26 base32 characters) and names of blobs. Minting is the shell's work; here they are read and written."""
 
+import hashlib
 import re
 from uuid import UUID
 
@@ -28,6 +29,11 @@ def parse_id(prefix: str, text: str) -> UUID | None:
             return None
         number = number << 5 | value
     return UUID(int=number)
+
+
+def blob_digest(content: bytes) -> str:
+    """The name of a blob: `sha256:<hex>` of its bytes."""
+    return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
 def is_blob_digest(text: str) -> bool:

@@ -1,5 +1,7 @@
 """Type and size of a picture, read off the head of its bytes: PNG, GIF, JPEG and WebP. Nothing is decoded."""
 
+from typing import Literal
+
 from app.entries.parts import Blob
 
 _JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -30,25 +32,24 @@ def picture_type(content: bytes) -> str | None:
 
 def pixel_size(content: bytes) -> tuple[int, int] | tuple[None, None]:
     """Width and height in pixels; None for both where the bytes are of none of the four kinds, or too short, or say 0."""
-    if content.startswith(b"\x89PNG\r\n\x1a\n"):
-        found = _pair(content, 16, 4, "big") if content[12:16] == b"IHDR" else None
-    elif content.startswith((b"GIF87a", b"GIF89a")):
-        found = _pair(content, 6, 2, "little")
-    elif content.startswith(b"\xff\xd8"):
-        found = _jpeg(content)
-    elif content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        found = _webp(content)
-    else:
-        found = None
+    match picture_type(content):
+        case "image/png":
+            found = _pair(content, 16, 4, "big") if content[12:16] == b"IHDR" else None
+        case "image/gif":
+            found = _pair(content, 6, 2, "little")
+        case "image/jpeg":
+            found = _jpeg(content)
+        case "image/webp":
+            found = _webp(content)
+        case _:
+            found = None
     return found if found is not None and all(found) else (None, None)
 
 
-def _pair(content: bytes, at: int, length: int, order: str) -> tuple[int, int] | None:
+def _pair(content: bytes, at: int, length: int, order: Literal["big", "little"]) -> tuple[int, int] | None:
     """Two numbers of `length` bytes each; None where the bytes end before them."""
     first, second = content[at : at + length], content[at + length : at + 2 * length]
-    if len(second) < length:
-        return None
-    return (int.from_bytes(first, "big"), int.from_bytes(second, "big")) if order == "big" else _little(first, second)
+    return None if len(second) < length else (int.from_bytes(first, order), int.from_bytes(second, order))
 
 
 def _little(first: bytes, second: bytes) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from tiktoken import Encoding
 
-from app.models.catalogue import lookup, plain_name
+from app.models.catalogue import NAMES_REMEMBERED_MAX, lookup, plain_name
 from app.models.families import FAMILIES, HEURISTIC, family_of
 
 HEURISTIC_BAND = 0.10
@@ -89,8 +89,9 @@ class Estimate:
         return tokens if self.factor == 1 else -(-tokens * self.factor.numerator // self.factor.denominator)
 
 
+@lru_cache(maxsize=NAMES_REMEMBERED_MAX)
 def estimate_for(model: str) -> Estimate:
-    """The estimate for a model: its own encoding where that is public, else its family's."""
+    """The estimate for a model: its own encoding where that is public, else its family's. Remembered, since each call asks for it."""
     row = lookup(model)
     if row is not None and row.encoding is not None:
         return estimate_by(row.encoding)

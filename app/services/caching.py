@@ -41,12 +41,11 @@ def _weight(now: Prepared, unstable: set[str]) -> tuple[int, int]:
         return pointer in around or not unstable.isdisjoint(_lineage(pointer))
 
     broken = {pointer.source for pointer in written.pointers if broken_at(pointer.pointer)}
-    tokens = {id(item.message): item.tokens for item in (*compiled.items, *compiled.inserted)}
-    kept = [message for number, message in enumerate(compiled.request.messages) if number not in broken]
+    kept = [tokens for number, tokens in enumerate(compiled.message_tokens) if number not in broken]
     sections = zip(written.sections, compiled.section_tokens, strict=False)
     tools = zip(written.tools, compiled.measured.tool_tokens, strict=False)
     head = sum(count for pointer, count in (*sections, *tools) if pointer and not broken_at(pointer))
-    return len(kept), head + sum(tokens.get(id(message), 0) for message in kept)
+    return len(kept), head + sum(kept)
 
 
 def _lineage(pointer: str) -> Iterator[str]:

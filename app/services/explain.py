@@ -125,7 +125,7 @@ class Explain:
         )
         if what_if.context is not None or what_if.state is not None:
             window = await self._inputs.window(tenant, row.session_id, ask.at_seq)
-            agent = (ask.pinned if ask.agent_revision is None else None) or await self._inputs.agent_of(tenant, window, ask.agent_revision)
+            agent = await self._inputs.agent_for(tenant, window, ask)
             if what_if.state is not None:
                 await check_state(what_if.state, agent, "/state")
                 ask = replace(ask, state=what_if.state)

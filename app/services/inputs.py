@@ -15,7 +15,7 @@ from app.context.compile import COMPILER_VERSION, Compiled, compile_context
 from app.context.sources import AgentRevision, Continuation, Ephemeral, Overrides, SourceMessage, Sources, decoded
 from app.entries import lossless
 from app.entries.errors import NotFound
-from app.entries.ids import SESSION, format_id
+from app.entries.ids import SESSION, blob_digest, format_id
 from app.entries.messages import Entry, text_blobs, with_parts
 from app.entries.parts import Media
 from app.entries.settings import AgentAdopted, SessionOpened, StateChanged
@@ -99,7 +99,7 @@ class Inputs:
     async def prepare(self, tenant: UUID, session: UUID, ask: Ask) -> Prepared:
         """The input that `ask` describes. Raises `NotFound`, and `Invalid` for a model that cannot be resolved."""
         window = await self.window(tenant, session, ask.at_seq)
-        agent = ask.agent or (ask.pinned if ask.agent_revision is None else None) or await self.agent_of(tenant, window, ask.agent_revision)
+        agent = await self.agent_for(tenant, window, ask)
         own = agent if ask.agent_revision is None else await self.agent_of(tenant, window)
         target = self.target_of(agent, window, ask, switched=agent.model == own.model)
         long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
@@ -136,6 +136,11 @@ class Inputs:
     def count(self, text: str) -> int:
         """The tokens of a text as entries are counted."""
         return self._targets.counter(STAND_IN).count(text)
+
+    async def agent_for(self, tenant: UUID, window: Window, ask: Ask) -> AgentRevision:
+        """The agent of a compile: the one that `ask` brings, the one that its turn began with, else the one in force."""
+        given = ask.agent or (ask.pinned if ask.agent_revision is None else None)
+        return given or await self.agent_of(tenant, window, ask.agent_revision)
 
     async def agent_of(self, tenant: UUID, window: Window, revision: int | None = None) -> AgentRevision:
         """The agent revision in force at the window's head, or another revision of the same agent."""
@@ -185,7 +190,7 @@ class Inputs:
         if not digests:
             return {}, ()
         held = await self._store.blobs.load(tenant, session, digests)
-        whole = {digest: content for digest, (_, content) in held.items() if "sha256:" + hashlib.sha256(content).hexdigest() == digest}
+        whole = {digest: content for digest, (_, content) in held.items() if blob_digest(content) == digest}
         broken = [digest for digest in dict.fromkeys(digests) if digest not in whole]
         return whole, tuple(
             Violation("", "blob-corrupt" if digest in held else "blob-missing", f"The bytes of {digest} are not there as they were stored.")

@@ -2,12 +2,11 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
 from app.entries.errors import Fault, Invalid, NotFound
-from app.entries.ids import SESSION, parse_id
+from app.entries.ids import SESSION, blob_digest, parse_id
 from app.entries.parts import Blob, Media, Part
 from app.entries.pictures import blob_of
 from app.storage.blobs import Blobs
@@ -28,7 +27,7 @@ class Uploads:
         session = parse_id(SESSION, session_id)
         if session is None:
             raise NotFound("There is no such session.")
-        blob = NewBlob("sha256:" + sha256(content).hexdigest(), media_type, content)
+        blob = NewBlob(blob_digest(content), media_type, content)
         new = await self._blobs.put(tenant, session, blob)
         if not new:
             media_type = (await self._blobs.load(tenant, session, [blob.digest]))[blob.digest][0]

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from app.config.limits import FAULTS_MAX
+from app.context.schemas import escaped
 from app.entries.errors import Fault
 from app.services.bounded_schemas import TooSlow, begin
 
@@ -27,7 +28,7 @@ _TYPES = {
 
 def pointer(path: Sequence[object]) -> str:
     """RFC 6901 of a path of keys and indexes."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+    return "".join("/" + escaped(str(step)) for step in path)
 
 
 def schema_faults(validator: Draft202012Validator, document: Any) -> list[Fault]:

@@ -1,7 +1,6 @@
 """The one way in: long texts and media become blobs, tokens are counted, bodies are encoded, everything is appended at once."""
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -9,6 +8,7 @@ from uuid import UUID
 
 from app.config.limits import PAYLOAD_INLINE_BYTES_MAX, TEXT_INLINE_BYTES_MAX, TOKENS_ON_LOOP_CHARS_MAX
 from app.entries import lossless
+from app.entries.ids import blob_digest
 from app.entries.messages import Body, NewEntry, blobs_of, encode, with_parts
 from app.entries.parts import Blob, Media, Opaque, Part, Reasoning, Text, ToolCall, part_to_json, with_block
 from app.storage.ledger import Ledger
@@ -39,11 +39,6 @@ class Draft:
     line: str | None = None
     media: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     """Bytes of blobs that the body names and that are not stored yet: digest → (media type, bytes)."""
-
-
-def blob_digest(content: bytes) -> str:
-    """The name of a blob: `sha256:<hex>` of its bytes."""
-    return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
 def blob_text(content: bytes) -> str:

@@ -1,5 +1,7 @@
 """What the model sees: the next input and what-ifs, the last dispatched map, calls and their inputs derived again, validation."""
 
+from typing import get_args
+
 from starlette.responses import Response
 
 from app.api.answers import etagged, json_answer, listed, unchanged
@@ -11,7 +13,7 @@ from app.api.schemas.model_input import VALIDATE, WHAT_IF
 from app.config.limits import LIST_LIMIT_DEFAULT
 from app.entries import lossless
 from app.services.explain import InputQuery, WhatIf
-from app.services.input_views import EVERYTHING
+from app.services.input_views import EVERYTHING, Include
 
 QUERY: dict[str, Schema] = {
     "upstream": column(128, 1),
@@ -20,7 +22,7 @@ QUERY: dict[str, Schema] = {
     "agent_revision": integer(1, 2**31 - 1),
     "at_seq": SEQ,
     "checkpoint": one_of("latest", "none"),
-    "include": {"type": "array", "items": one_of(*sorted({*EVERYTHING, "cache"}))},
+    "include": {"type": "array", "items": one_of(*sorted(get_args(Include)))},
 }
 
 

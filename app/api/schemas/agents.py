@@ -21,6 +21,7 @@ from app.api.schemas.basics import (
 )
 from app.config import limits
 from app.context.agents import DESCRIPTION_CHARS_MAX
+from app.models.resolve import LIMITS_SOURCES
 
 _TOKENS_MAX = 100_000_000
 
@@ -93,7 +94,7 @@ AGENT = answer(
             {
                 "context_window": COUNT,
                 "max_output_tokens": COUNT,
-                "source": one_of("explicit", "operator", "provider", "catalogue"),
+                "source": one_of(*LIMITS_SOURCES),
                 "max_input_tokens": COUNT,
             },
             ["max_input_tokens"],

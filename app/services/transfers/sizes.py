@@ -5,12 +5,11 @@ an opaque part of its own, which does. What is too large even so is lost, and sa
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from app.config.limits import PAYLOAD_INLINE_BYTES_MAX
 from app.entries import lossless
 from app.entries.messages import Body, NewEntry, with_parts
-from app.entries.parts import Opaque, Part, Reasoning, Text, ToolCall
+from app.entries.parts import Opaque, Part, Reasoning, Text, ToolCall, with_block
 from app.formats.protocols import Note
 
 BESIDE_BYTES_MAX = PAYLOAD_INLINE_BYTES_MAX * 3 // 2
@@ -58,7 +57,4 @@ def _apart(part: Part) -> tuple[Part, ...]:
         return (part,)
     producer = getattr(part, "producer", None) or "unknown"
     kept = Opaque(producer.partition("/")[0], producer, block, "beside a part")
-    if isinstance(part, Text):
-        return (kept, part._replace(opaque=None, producer=None))
-    assert isinstance(part, Reasoning | ToolCall)
-    return (kept, replace(part, opaque=None, producer=None))
+    return (kept, with_block(part, None, None))

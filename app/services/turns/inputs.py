@@ -10,12 +10,13 @@ from uuid import UUID
 
 from app.config.limits import BLOB_BYTES_MAX, MEDIA_FETCHES_MAX
 from app.entries.errors import Fault, Invalid
+from app.entries.ids import blob_digest
 from app.entries.messages import Message
 from app.entries.parts import Blob, Media, Part, Text
 from app.entries.pictures import blob_of
 from app.models.wire_rules import WireRules
 from app.services.media import known_media, named_media, with_media
-from app.services.write import Draft, blob_digest
+from app.services.write import Draft
 from app.storage.blobs import Blobs
 
 Fetch = Callable[[str], Awaitable[tuple[str, bytes] | None]]

@@ -58,6 +58,7 @@ def test_a_list_that_has_to_begin_and_end_with_input_does():
     found = compile_context(ledger.sources(target=strict), tokens)
     assert told(found) == ["user (The conversation begins here.)", "assistant", "tool 10:00 g1", "assistant It is ten.", "user Continue."]
     assert [message.origin for message in found.request.messages][::4] == [Rendered("adjacency")] * 2
+    assert sum(found.message_tokens) == found.measured.messages  # each its own, though two of them have the same origin
     rows = [(row.source, row.disposition, row.reason) for row in found.decisions if row.by == "adjacency"]
     assert rows == [({"kind": "rendered", "renderer": "adjacency"}, "included", reason) for reason in ("user_first", "user_last")]
     ledger.user("thanks")

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from app.config.settings import Settings
 from app.entries.folds import Rewound
-from app.entries.ids import SESSION, format_id
+from app.entries.ids import SESSION, blob_digest, format_id
 from app.entries.line import PLAIN, rewound
 from app.entries.messages import Answer, Message, ToolResult
 from app.entries.parts import Blob, Media, Text, ToolCall
@@ -17,7 +17,7 @@ from app.services.agents import Agents
 from app.services.minting import new_uuid
 from app.services.targets import Targets
 from app.services.transfers import Exports, Imports
-from app.services.write import Draft, Writer, blob_digest
+from app.services.write import Draft, Writer
 from app.storage.store import Store
 from app.storage.types import NEW_TURN, Append, OpenSession, SessionPatch, TurnWrite
 
