@@ -45,9 +45,12 @@ _ROWS = (
 
 FAMILIES: Mapping[str, Family] = MappingProxyType({family.name: family for family in _ROWS})
 
+CLAUDE_UP_TO_4_6 = r"claude-(?:instant|[123](?!\d)|4(?:-[0-6])?-[a-z]|(?:opus|sonnet|haiku)-4(?:-[0-6])?(?!\d|-\d))"
+"""Plain names of the Claude models before 4.7, whichever way round they say family and version."""
+
 _BY_NAME: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"gpt-6"), "gpt-6"),
-    (re.compile(r"claude-(?:instant|[123](?!\d)|4(?:-[0-6])?-[a-z]|(?:opus|sonnet|haiku)-4(?:-[0-6])?(?!\d|-\d))"), "claude"),
+    (re.compile(CLAUDE_UP_TO_4_6), "claude"),
     (re.compile(r"claude-"), "claude-4.7"),
     (re.compile(r"gemini-"), "gemini"),
     (re.compile(r"deepseek-"), "deepseek"),

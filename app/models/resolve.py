@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from app.entries import lossless
@@ -153,11 +155,17 @@ def _digest(model: ModelChoice, limits: Limits, dialect: str, rules: WireRules, 
         "params": {key: value for key, value in model.params.items() if key not in UPSTREAM_PLAYS},
         "limits": limits.to_json(),
         "dialect": dialect,
-        "rules": asdict(rules),
+        "rules": _facts_of(rules),
         "estimator": [estimate.estimator, estimate.error_band, str(estimate.factor)],
         "account": account,
     }
     return "sha256:" + hashlib.sha256(lossless.dumps(_ordered(facts)).encode()).hexdigest()
+
+
+@lru_cache(256)
+def _facts_of(rules: WireRules) -> Mapping[str, Any]:
+    """The rules as JSON can say them. A service has few of them and resolves one for every call."""
+    return MappingProxyType(asdict(rules))
 
 
 def _ordered(value: Any) -> Any:

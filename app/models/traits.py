@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 from app.models.catalogue import lookup, plain_name
+from app.models.families import CLAUDE_UP_TO_4_6
 from app.models.wire_rules import WireRules
 
 _IMAGES: tuple[tuple[str, str, int], ...] = (
@@ -18,7 +19,7 @@ _IMAGES: tuple[tuple[str, str, int], ...] = (
     (r"gpt-4o-mini", "tiles 2833 5667", 25_501),
     (r"(?:gpt-4o|gpt-4\.1|chatgpt-4o)", "tiles 85 170", 765),
     (r"o[13]", "tiles 75 150", 675),
-    (r"claude-(?:instant|[123](?!\d)|(?:opus|sonnet|haiku)-4(?:-[0-6])?(?!\d|-\d))", "patches 28 1568 1568 1", 1_568),
+    (CLAUDE_UP_TO_4_6, "patches 28 1568 1568 1", 1_568),
     (r"claude-", "patches 28 2576 4784 1", 4_784),
     (r"gemini-[12]\.", "squares 384 768 258", 2_322),
     (r"gemini-", "", 1_120),

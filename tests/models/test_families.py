@@ -13,6 +13,7 @@ from app.models.families import _BY_NAME, FAMILIES, HEURISTIC, family_of
         ("us.anthropic.claude-3-5-sonnet-20241022-v2:0", "claude"),
         ("claude-sonnet-4-20250514", "claude"),
         ("claude-opus-4-1", "claude"),
+        ("claude-4-opus", "claude"),
         ("anthropic/claude-4.6-sonnet-20260217", "claude"),
         ("claude-opus-4-7", "claude-4.7"),
         ("claude-opus-4.8", "claude-4.7"),

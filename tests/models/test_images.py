@@ -64,6 +64,7 @@ def test_any_size_costs_something_and_it_does_not_matter_which_side_is_up(counti
         ("gpt-6-sol", "patches 32 2048 2500 1.2", 3_000),
         ("o4-mini", "patches 32 0 1536 1.72", 2_642),
         ("claude-sonnet-4-6", "patches 28 1568 1568 1", 1_568),
+        ("claude-4-opus", "patches 28 1568 1568 1", 1_568),
         ("us.anthropic.claude-opus-5-5-v1:0", "patches 28 2576 4784 1", 4_784),
         ("gemini-2.5-pro", "squares 384 768 258", 2_322),
         ("models/gemini-3-pro", "", 1_120),
