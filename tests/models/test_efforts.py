@@ -13,6 +13,8 @@ from app.models.efforts import EFFORTS, nearest_effort
         ("minimal", "none low", "none"),
         ("low", "", None),
         ("none", "medium", "medium"),
+        ("medium", "high low", "low"),
+        ("high", "xhigh", "xhigh"),
     ],
 )
 def test_the_nearest_word_that_is_taken_is_sent(wanted, taken, sent):

@@ -28,13 +28,15 @@ sides = st.integers(1, 20_000)
         ("squares 384 768 258", 384, 384, 258),
         ("squares 384 768 258", 385, 100, 258),
         ("squares 384 768 258", 1536, 769, 1032),
+        ("squares 900 500 10", 900, 900, 10),
+        ("squares 900 500 10", 901, 900, 40),
     ],
 )
 def test_the_published_examples(counting: str, width: int, height: int, tokens: int):
     assert image_tokens(counting, 1, width, height) == tokens
 
 
-@pytest.mark.parametrize(("counting", "size"), [("", (10, 10)), ("tiles 85 170", (None, None)), ("tiles 85 170", (0, 5))])
+@pytest.mark.parametrize(("counting", "size"), [("", (10, 10)), ("tiles 85 170", (None, None)), ("tiles 85 170", (0, 5)), ("tiles 85 170", (5, 0))])
 def test_without_a_size_or_a_rule_the_flat_figure_counts(counting: str, size: tuple[int | None, int | None]):
     assert image_tokens(counting, 77, *size) == 77
 

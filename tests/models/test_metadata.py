@@ -4,6 +4,7 @@ import pytest
 from anthropic.types import ModelInfo
 from google.genai.types import Model
 
+from app.config.limits import IDENTIFIER_CHARS_MAX, MODELS_LISTED_MAX
 from app.models.metadata import read_models
 from app.models.resolve import Limits
 
@@ -88,3 +89,9 @@ def test_half_a_capacity_is_none(document: object):
 def test_two_dated_models_of_one_name_cannot_be_asked_for_without_their_date():
     listed = [{"id": f"claude-x-{date}", "max_model_len": size} for date, size in (("20250101", 10), ("20260101", 20))]
     assert set(read_models({"data": listed})) == {"claude-x-20250101", "claude-x-20260101"}
+
+
+def test_a_list_is_read_as_far_as_it_may_be_long_and_names_as_far_as_they_are_names():
+    names = ["m" * (IDENTIFIER_CHARS_MAX + 1), "n" * IDENTIFIER_CHARS_MAX, *map(str, range(MODELS_LISTED_MAX))]
+    found = read_models({"data": [{"id": name, "max_model_len": 10} for name in names]})
+    assert list(found) == names[1 : MODELS_LISTED_MAX + 1]

@@ -139,8 +139,10 @@ async def test_a_body_that_cannot_be_made_is_no_count_either(outbound):
     assert await outbound.count(upstream("http://127.0.0.1:9/v1"), broken, MODEL, DOCUMENT) is None
 
 
-async def test_without_an_endpoint_nothing_is_asked(outbound):
+async def test_without_an_endpoint_nothing_is_asked(outbound, caplog):
+    caplog.set_level(logging.INFO, "app")
     async with provider(hello) as seen:
         assert await outbound.count(upstream(seen.url), CHAT, MODEL, DOCUMENT) is None
         assert await outbound.count(Upstream(SCRIPTED, "openai-chat"), COUNTED, MODEL, DOCUMENT) is None
     assert not seen.bodies
+    assert not [record for record in caplog.records if record.name == "app.outbound.providers"], "it is no failure"

@@ -75,6 +75,13 @@ async def test_who_is_not_to_be_asked_is_not(clients: Clients):
     assert seen.paths == []
 
 
+async def test_a_dialect_whose_servers_say_no_limits_is_named_and_not_asked(clients: Clients, caplog: pytest.LogCaptureFixture):
+    async with provider(answering(VLLM)) as seen:
+        assert await listed_limits(clients, [replace(upstream(seen.url, metadata=True), dialect="bedrock-converse")]) == {}
+    assert seen.paths == []
+    assert "Servers of its dialect say no limits." in caplog.text
+
+
 @pytest.mark.req("X-86")
 @pytest.mark.parametrize(
     ("document", "status", "word"),

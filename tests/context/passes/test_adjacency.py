@@ -40,12 +40,13 @@ def test_results_stand_in_the_order_of_their_calls_and_the_map_points_at_their_r
 def test_results_of_two_answers_never_mix():
     ledger = Ledger()
     ledger.user("q")
-    for _ in range(2):
+    for number in range(2):
         ledger.answer(call("same"), call("other"))
-        ledger.result("other", "o")
-        ledger.result("same", "s")
+        ledger.result("other", f"o{number}")
+        ledger.result("same", f"s{number}")
     found = compile_context(ledger.sources(target=target(results_in_call_order=True)), tokens)
-    assert [line.split()[:2] for line in told(found)[1:]] == [["assistant"], ["tool", "s"], ["tool", "o"]] * 2
+    lines = [line.split()[:2] for line in told(found)[1:]]
+    assert lines == [["assistant"], ["tool", "s0"], ["tool", "o0"], ["assistant"], ["tool", "s1"], ["tool", "o1"]]
 
 
 @pytest.mark.req("S0-28")
@@ -63,6 +64,9 @@ def test_a_list_that_has_to_begin_and_end_with_input_does():
     assert rows == [({"kind": "rendered", "renderer": "adjacency"}, "included", reason) for reason in ("user_first", "user_last")]
     ledger.user("thanks")
     assert told(compile_context(ledger.sources(target=strict), tokens))[-1] == "user thanks"
+    begun = Ledger()
+    begun.agent("a plan")
+    assert [message.role for message in compile_context(begun.sources(target=strict), tokens).request.messages] == ["agent"]
 
 
 def test_an_answer_that_its_provider_paused_goes_back_as_it_is():
@@ -108,6 +112,28 @@ def test_the_closing_words_stay_before_an_answer_that_was_given_to_them_with_thi
     assert told(foreign) == ["user q", "assistant One.", "assistant", "tool ok c"]
 
 
+def test_thinking_without_a_block_needs_no_words_before_it():
+    plain = target(user_last=True, reasoning_key="reasoning_content", reasoning_always=True)
+    ledger = Ledger()
+    ledger.user("q")
+    ledger.answer("One.")
+    ledger.answer(Reasoning("Hm."), "Two.")
+    ledger.user("thanks")
+    found = compile_context(ledger.sources(target=plain), tokens)
+    assert told(found) == ["user q", "assistant One.", "assistant Two.", "user thanks"]
+    assert [type(part) for part in found.request.messages[2].parts] == [Reasoning, Text]
+
+
+def test_the_closing_words_stay_wherever_they_were_answered():
+    strict = target(user_last=True, provider_blocks=True)
+    ledger = Ledger()
+    ledger.user("q")
+    for text in ("One.", "Two.", "Three."):
+        ledger.answer(Reasoning("Hm.", '{"signature":"s"}', str(strict.producer)), text)
+    found = told(compile_context(ledger.sources(target=strict), tokens))
+    assert found == ["user q", "assistant One.", "user Continue.", "assistant Two.", "user Continue.", "assistant Three.", "user Continue."]
+
+
 def test_an_answer_stands_between_results_and_input_where_a_server_asks_for_it():
     ledger = Ledger()
     ledger.user("q")
@@ -123,14 +149,19 @@ def test_an_answer_stands_between_results_and_input_where_a_server_asks_for_it()
 def test_a_file_does_not_stand_beside_results_where_it_may_not():
     ledger = Ledger()
     ledger.user("q")
-    groups: list[list[Part]] = [[Text("look"), FILE], [Text("look")], [IMAGE, FILE]]
+    groups: list[list[Part]] = [[Text("look"), FILE, FILE], [Text("look"), IMAGE], [IMAGE, FILE]]
     for inputs in groups:
         ledger.answer(call("g1"))
         ledger.result("g1", "r")
         for part in inputs:
             ledger.add("user_message", Message((part,)))
+    ledger.answer(call("g1"))
+    ledger.result("g1", "r")
+    ledger.user("look")
+    ledger.answer("a")
+    ledger.add("user_message", Message((FILE,)))
     roles = [message.role for message in compile_context(ledger.sources(target=target(files_beside_results=False)), tokens).request.messages]
-    group = ["assistant", "tool"]
-    assert roles == ["user", *group, "assistant", "user", "user", *group, "user", *group, "assistant", "user", "user"]
+    group, last = ["assistant", "tool"], ["assistant", "tool", "user", "assistant", "user"]
+    assert roles == ["user", *group, "assistant", *["user"] * 3, *group, *["user"] * 2, *group, "assistant", *["user"] * 2, *last]
     plain = [message.role for message in compile_context(ledger.sources(target=target()), tokens).request.messages]
-    assert plain == ["user", *group, "user", "user", *group, "user", *group, "user", "user"]
+    assert plain == ["user", *group, *["user"] * 3, *group, *["user"] * 2, *group, *["user"] * 2, *last]

@@ -6,6 +6,7 @@ import pytest
 
 from app.context.compile import Compiled, compile_context
 from app.context.draft import Loss, Rendered
+from app.context.passes.fitting import stand_in
 from app.entries.messages import Answer, Message, ToolResult
 from app.entries.parts import Blob, Media, Part, Text, ToolCall
 from app.models.resolve import Target
@@ -55,6 +56,34 @@ def test_what_is_taken_stays(quirks: dict[str, Any]):
     assert found.losses == ()
 
 
+def test_a_picture_in_its_own_url_is_fetched_from_nowhere():
+    picture = Media("image", url="data:image/png;base64,AA==")
+    assert of_user(picture, image_urls=False).request.messages[0].parts == (picture,)
+
+
+@pytest.mark.parametrize(
+    ("media", "told"),
+    [
+        (Media("file", PNG, filename="x.pdf"), "[file not shown: x.pdf, image/png, 900 bytes]"),
+        (Media("image", url="https://example.org/x.png"), "[image not shown: https://example.org/x.png]"),
+        (Media("image", url="data:image/png;base64,AA=="), "[image not shown]"),
+    ],
+)
+def test_the_model_is_told_what_it_does_not_get(media: Media, told: str):
+    assert stand_in(media) == told
+
+
+def test_what_is_replaced_counts_as_what_is_sent_in_its_place():
+    ledger = Ledger()
+    ledger.add("user_message", Message((Text("   "), Text("q"), PICTURE)))
+    ledger.answer(call("c", arguments="{not json"))
+    ledger.result("c")
+    plain = compile_context(ledger.sources(target=target()), tokens).message_tokens
+    fitted = compile_context(ledger.sources(target=target(blank_texts=False, images=False, arguments="object")), tokens).message_tokens
+    more = len(stand_in(PICTURE)) - len("   "), len('{"rawInvalidInput":"{not json"}') - len("{not json"), 0
+    assert fitted == tuple(map(sum, zip(plain, more, strict=True)))
+
+
 def shots(to: Target) -> Compiled:
     ledger = Ledger()
     ledger.user("shots")
@@ -74,6 +103,7 @@ def test_pictures_of_results_go_behind_all_results_of_the_answer():
     assert found.request.messages[4].origin == Rendered("fitting", 3)
     assert found.request.messages[5].parts == (Text("[From the result:]"), PICTURE)
     assert found.losses == ()
+    assert found.places == {2: (0, 1), 3: (0,), 4: (None, 1), 5: (None, 0)}
     moved = [row for row in found.decisions if row.source.get("renderer") == "fitting"]
     assert [(row.source, row.reason) for row in moved] == [({"kind": "rendered", "renderer": "fitting", "seq": seq}, "media_moved") for seq in (3, 4)]
 
@@ -101,22 +131,24 @@ def test_blank_texts_go_where_they_are_refused():
     ledger.user("a")
     ledger.answer("\n \t")
     ledger.answer("", "real")
-    ledger.answer(call("c"))
+    ledger.answer(call("c"), call("d"))
     ledger.add("tool_result", ToolResult("c", (Text(" "),), "lookup"))
+    ledger.add("tool_result", ToolResult("d", (), "lookup"))
     ledger.user(" ")
     ledger.user("end")
     found = compile_context(ledger.sources(target=target(blank_texts=False)), tokens)
     said = [[part.text for part in message.parts if isinstance(part, Text)] for message in found.request.messages]
-    assert said == [["a"], ["real"], [], ["(no output)"], ["end"]]
+    assert said == [["a"], ["real"], [], ["(no output)"], ["(no output)"], ["end"]]
     reasons = {row.source["seq"]: (row.disposition, row.reason) for row in found.decisions if row.source["kind"] == "entry" and row.by == "fitting"}
     assert reasons == {
         2: ("excluded", "blank_message"),
         3: ("transformed", "blank_text"),
         5: ("transformed", "blank_text"),
-        6: ("excluded", "blank_message"),
+        6: ("transformed", "blank_text"),
+        7: ("excluded", "blank_message"),
     }
     kept = compile_context(ledger.sources(target=target()), tokens)
-    assert len(kept.request.messages) == 7
+    assert len(kept.request.messages) == 8
 
 
 @pytest.mark.req("X-24")

@@ -13,7 +13,9 @@ from tests.strategies import Ledger, call, target, tokens
 
 
 def picture(name: int, side: int = 100) -> Media:
-    return Media("image", Blob(f"sha256:{name:064}", "image/png", 10, side, 20))
+    """One of an odd number lies, one of an even number stands."""
+    width, height = (side, 20) if name % 2 else (20, side)
+    return Media("image", Blob(f"sha256:{name:064}", "image/png", 10, width, height))
 
 
 def compiled(ledger: Ledger, to: Target) -> Compiled:
@@ -35,13 +37,18 @@ def of_user(count: int, large: tuple[int, ...] = ()) -> Ledger:
 
 @pytest.mark.req("X-18", "S2-25")
 def test_a_picture_that_is_too_large_is_named_and_one_whose_size_nobody_knows_is_sent():
-    parts: tuple[Part, ...] = (picture(1, 8000), picture(2, 8001), Media("image", Blob("sha256:" + "0" * 63 + "3", "image/png", 10)))
+    parts: tuple[Part, ...] = (
+        picture(1, 8000),
+        picture(2, 8001),
+        Media("image", Blob("sha256:" + "0" * 63 + "3", "image/png", 10)),
+        picture(5, 8001),
+    )
     ledger = Ledger()
     ledger.add("user_message", Message(parts))
     found = compiled(ledger, target(image_pixels_max=8000))
     assert shown(found) == [1, 3]
-    assert [(loss.what, loss.why, loss.part) for loss in found.losses] == [("image", "image_too_large", 1)]
-    assert shown(compiled(ledger, target())) == [1, 2, 3]
+    assert [(loss.what, loss.why, loss.part) for loss in found.losses] == [("image", "image_too_large", 1), ("image", "image_too_large", 3)]
+    assert shown(compiled(ledger, target())) == [1, 2, 3, 5]
 
 
 def test_of_too_many_the_oldest_go_a_quarter_of_the_limit_at_a_time():
@@ -51,6 +58,17 @@ def test_of_too_many_the_oldest_go_a_quarter_of_the_limit_at_a_time():
     assert shown(found) == list(range(2, 9))
     assert [(loss.why, loss.seq) for loss in found.losses] == [("too_many_images", 1), ("too_many_images", 2)]
     assert found.request.messages[0].parts == (Text("[image not shown: image/png, 10 bytes]"),)
+    assert shown(compiled(of_user(3), target(images_max=2))) == [1, 2], "of a limit that has no quarter, one at a time"
+
+
+def test_what_is_not_sent_as_a_picture_is_none_of_too_many():
+    ledger = Ledger()
+    ledger.add("user_message", Message((picture(0), picture(1, 9000), Media("file", Blob(f"sha256:{2:064}", "application/pdf", 10)))))
+    ledger.add("assistant_message", Answer((Text("a"), picture(3)), model="scripted"))
+    ledger.add("user_message", Message((picture(4),)))
+    found = compiled(ledger, target(images_max=2, image_pixels_max=8000))
+    assert shown(found) == [0, 2, 4]
+    assert [loss.why for loss in found.losses] == ["image_too_large", "not_in_answers"]
 
 
 def test_large_ones_go_where_there_are_many():
@@ -58,6 +76,8 @@ def test_large_ones_go_where_there_are_many():
     assert shown(compiled(of_user(3, large=(0,)), to)) == [0, 1, 2]
     assert shown(compiled(of_user(4, large=(0,)), to)) == [1, 2, 3]
     assert shown(compiled(of_user(4), to)) == [0, 1, 2, 3]
+    both = target(many_images=3, many_image_pixels_max=2000, images_max=5)
+    assert shown(compiled(of_user(6, large=(5,)), both)) == [0, 1, 2, 3, 4], "what is too large is none of too many"
 
 
 def in_a_turn(to: Target, before: int, within: int, large: tuple[int, ...] = ()) -> Ledger:
@@ -78,6 +98,7 @@ def in_a_turn(to: Target, before: int, within: int, large: tuple[int, ...] = ())
     [
         ({"images_max": 4}, (), [0, 1, 2, 3]),
         ({"many_images": 4, "many_image_pixels_max": 2000}, (1,), [0, 1, 2, 3]),
+        ({"many_images": 4, "many_image_pixels_max": 2000}, (), [0, 1, 2, 3, 4, 5]),
         ({"many_images": 2, "many_image_pixels_max": 2000}, (1,), [0, 2, 3, 4, 5]),
     ],
 )
@@ -87,9 +108,20 @@ def test_what_a_round_of_calls_has_seen_stands_where_thinking_is_bound_to_it(qui
     found = compiled(ledger, to)
     assert shown(found) == kept
     assert not [loss for loss in found.losses if loss.what == "reasoning"], "no thinking is lost in the middle of a turn"
-    ledger.answer("done")
-    ledger.user("and now?")
-    assert shown(compiled(ledger, to))[-1] == 5, "with the next input the newest are seen"
+    for again in ("user", "agent"):
+        ledger = in_a_turn(to, 3, 3, large)
+        ledger.answer("done")
+        getattr(ledger, again)("and now?")
+        assert shown(compiled(ledger, to))[-1] == 5, "with the next input the newest are seen"
+
+
+def test_before_any_input_every_round_of_calls_stands():
+    ledger = Ledger()
+    for number in range(2):
+        ledger.answer(call(f"c{number}"))
+        ledger.add("tool_result", ToolResult(f"c{number}", (picture(number),), "lookup"))
+    assert shown(compiled(ledger, target(prefix_bound=True, result_images=True, images_max=1))) == [0]
+    assert shown(compiled(ledger, target(result_images=True, images_max=1))) == [1]
 
 
 def test_an_unbound_model_sees_the_newest_at_any_time():

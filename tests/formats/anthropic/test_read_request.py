@@ -119,6 +119,35 @@ def test_a_message_as_the_api_gave_it_says_who_and_why():
     assert facts == {"messages": ["message 1"], "id": "msg_1", "type": "message", "usage": {"output_tokens": 1}}
 
 
+def test_what_is_said_beside_messages_is_told_of_each_entry():
+    calls = [{"type": "tool_use", "id": f"t{n}", "name": "f", "input": {}} for n in (1, 2)]
+    results = {**user(result("t1"), result("t2"), TEXT), "uuid": "u"}
+    session = imported({**user(TEXT), "uuid": "q"}, answered(calls[0], id="a"), answered(calls[1], usage={"output_tokens": 1}), results)
+    told = [json.loads(entry.attributes or "")["anthropic_messages"] for entry in session.entries]
+    assert told == [
+        {"messages": ["message 0"], "uuid": "q"},
+        {"messages": ["message 1", "message 2"], "id": "a", "usage": {"output_tokens": 1}},
+        *[{"messages": ["message 3"], "uuid": "u"}] * 3,
+    ]
+
+
+def test_plain_and_absent_contents_are_texts():
+    session = imported({"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, {"role": "user"}, {"role": "user", "content": []})
+    parts = [entry.body.parts for entry in session.entries if not isinstance(entry.body, str)]
+    assert parts == [(Text("q"),), (Text("a"),), (Text(""),), (Text(""),)]
+
+
+def test_results_with_fields_of_their_own_and_without_a_call():
+    call = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
+    nameless = {"type": "tool_result", "content": "r"}
+    session = imported(user(TEXT), answered(call), user(result("t1", odd=1, cache_control={"type": "ephemeral"}), nameless))
+    assert [entry.kind for entry in session.entries] == ["user_message", "assistant_message", "tool_result", "user_message"]
+    body = session.entries[3].body
+    assert isinstance(body, Message)
+    assert [part.preview for part in body.parts if isinstance(part, Opaque)] == ["tool_result"]
+    assert [(note.source, note.what) for note in session.changed] == [("message 2", "odd"), ("message 2", "tool_result"), ("message 2", "message")]
+
+
 def test_system_text_stands_where_it_stood():
     session = imported(user(TEXT), answered(TEXT), {"role": "system", "content": "It is evening."}, user(TEXT), system="s")
     assert [entry.kind for entry in session.entries] == ["system_message", "user_message", "assistant_message", "system_message", "user_message"]
