@@ -6,11 +6,11 @@ import pytest
 
 from app.config.limits import MEDIA_FETCHES_MAX
 from app.entries.errors import Invalid
+from app.entries.ids import blob_digest
 from app.entries.parts import Blob, Media, Part, Text
 from app.models.wire_rules import WireRules, with_quirks
 from app.services.turns import inputs
 from app.services.turns.inputs import Said, read_parts, with_fetched_media
-from app.services.write import blob_digest
 
 PNG = b"\x89PNG\r\n\x1a\n" + (13).to_bytes(4) + b"IHDR" + (3).to_bytes(4) + (2).to_bytes(4) + bytes(9)
 FOUND = ("image/jpeg", PNG)
