@@ -167,6 +167,9 @@ TOKENS_ON_LOOP_CHARS_MAX: Final = 16 * 2**10
 COMPILE_ON_LOOP_MESSAGES_MAX: Final = 400
 """Messages that are compiled on the event loop; longer windows are compiled beside it."""
 
+MEDIA_ON_LOOP_BYTES_MAX: Final = 256 * 2**10
+"""Bytes of pictures and files that are held against their digests and written into a request on the event loop; more are beside it."""
+
 DELTA_READ_ROWS_MAX: Final = 1_000
 """Rows of the delta log read at once."""
 

@@ -2,13 +2,13 @@
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, TypeVar
 from uuid import UUID
 
-from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX
+from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, MEDIA_ON_LOOP_BYTES_MAX
 from app.config.upstreams import SCRIPTED
 from app.context.budget import Budget, budget
 from app.context.compile import COMPILER_VERSION, Compiled, compile_context
@@ -28,6 +28,8 @@ from app.services.targets import Targets, form_of, model_in_force, overridden
 from app.services.write import loaded
 from app.storage.rows import Window
 from app.storage.store import Store
+
+Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +105,18 @@ class Inputs:
         own = agent if ask.agent_revision is None else await self.agent_of(tenant, window)
         target = self.target_of(agent, window, ask, switched=agent.model == own.model)
         long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
-        messages = await asyncio.to_thread(decoded, window.messages) if long else decoded(window.messages)
+        messages = await _done(partial(decoded, window.messages), aside=long)
         messages = await self._loaded(tenant, session, messages)
 
         def build() -> Compiled:
             sources = _sources(session, window, agent, target, ask, messages)
             return compile_context(sources, self._targets.counter(target.estimator).repeated)
 
-        compiled = await asyncio.to_thread(build) if long else build()
+        compiled = await _done(build, aside=long)
         stored, faults = await self._media(tenant, session, compiled, ask.media)
         media = {**stored, **ask.media}
-        write = FORMATS[target.dialect].write_request
-        written = await asyncio.to_thread(write, compiled.request, media) if long else write(compiled.request, media)
+        write = partial(FORMATS[target.dialect].write_request, compiled.request, media)
+        written = await _done(write, aside=long or _heavy(media))
         return Prepared(window, compiled, written, budget(target, agent, compiled.measured), faults)
 
     async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window:
@@ -190,7 +192,8 @@ class Inputs:
         if not digests:
             return {}, ()
         held = await self._store.blobs.load(tenant, session, digests)
-        whole = {digest: content for digest, (_, content) in held.items() if blob_digest(content) == digest}
+        contents = {digest: content for digest, (_, content) in held.items()}
+        whole = await _done(partial(_whole, contents), aside=_heavy(contents))
         broken = [digest for digest in dict.fromkeys(digests) if digest not in whole]
         return whole, tuple(
             Violation("", "blob-corrupt" if digest in held else "blob-missing", f"The bytes of {digest} are not there as they were stored.")
@@ -254,3 +257,17 @@ def query_digest(*facts: object) -> str:
     """16 hex digits that name a query, a revision, a target and the compiler: the second half of a model input's ETag."""
     text = lossless.dumps([COMPILER_VERSION, *(str(fact) for fact in facts)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+async def _done(work: Callable[[], Done], *, aside: bool) -> Done:
+    """The work's result; `aside`: done beside the event loop, which it would hold up."""
+    return await asyncio.to_thread(work) if aside else work()
+
+
+def _heavy(contents: Mapping[str, bytes]) -> bool:
+    return sum(map(len, contents.values())) > MEDIA_ON_LOOP_BYTES_MAX
+
+
+def _whole(contents: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Those of the blobs whose bytes are what their digest says."""
+    return {digest: content for digest, content in contents.items() if blob_digest(content) == digest}

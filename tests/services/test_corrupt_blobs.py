@@ -1,8 +1,11 @@
 """Bytes that are not what their digest says: nothing is sent, and the turn says why."""
 
+import threading
+
 import asyncpg
 import pytest
 
+from app.entries.ids import blob_digest
 from tests.services.world import World
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
@@ -38,3 +41,20 @@ async def test_a_corrupt_artifact_fails_the_turn_before_any_call_leaves(world: W
     assert code in turn["error"]["detail"]
     (call,) = (await world.call("GET", f"/sessions/{session}/calls", 200, params={"turn": turn["id"]})).json()["data"]
     assert (call["status"], call["attempts"]) == ("refused", [])
+
+
+@pytest.mark.parametrize(("length", "aside"), [(1_000, False), (1_000_000, True)])
+async def test_many_bytes_are_held_against_their_digest_beside_the_event_loop(
+    world: World, monkeypatch: pytest.MonkeyPatch, length: int, aside: bool
+) -> None:
+    beside: list[bool] = []
+
+    def checked(content: bytes) -> str:
+        beside.append(threading.current_thread() is not threading.main_thread())
+        return blob_digest(content)
+
+    monkeypatch.setattr("app.services.inputs.blob_digest", checked)
+    session = await world.session(await world.agent())
+    stored = await world.call("POST", f"/sessions/{session}/blobs", 201, content=PNG + bytes(length), headers={"content-type": "image/png"})
+    assert (await world.turn(session, [{"type": "image", "blob": stored.json()["digest"]}]))["status"] == "completed"
+    assert set(beside) == {aside}
