@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from app.context.agents import read_agent
+from app.context.agents.read import read_agent
 from app.context.sources import AgentRevision, Ephemeral, Overrides, SourceMessage, Sources
 from app.entries.messages import Answer, Body, Entry, Message, Status, ToolResult, encode
 from app.entries.parts import Blob, Media, Opaque, Part, Reasoning, Text, ToolCall

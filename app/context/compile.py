@@ -92,7 +92,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     draft = open_draft(sources, count)
     awaiting = _awaiting(draft)
     for spec in sources.agent.renderers:
-        RENDERERS[spec.renderer](draft, spec, count)
+        RENDERERS[spec.renderer].render(draft, spec, count)
     placed = set(map(id, draft.placed))
     for item in draft.items:
         if item.message is not None and id(item) not in placed:

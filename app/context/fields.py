@@ -7,6 +7,9 @@ from typing import Any
 from app.context.schemas import escaped
 from app.entries.errors import Fault
 
+TEXT_CHARS_MAX = 1_000_000
+"""One text of a document."""
+
 
 @dataclass(slots=True)
 class Check:

@@ -73,6 +73,15 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class Skill:
+    """An instruction document of the agent; `description` is what its catalogue says of it."""
+
+    name: str
+    description: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class CompactionPolicy:
     """When and how far to compact. `max_tokens` and `keep_recent_tokens` are tokens or None; `trigger_fraction` is of the input limit."""
 
@@ -97,6 +106,9 @@ class AgentRevision:
     partial_answers: Literal["omit", "text"]
     document: Mapping[str, Any]
     digest: str
+    output_schema: Mapping[str, Any] | None = None
+    skills: tuple[Skill, ...] = ()
+    plan_enabled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +121,21 @@ class Overrides:
     model: Mapping[str, Any] | None = None
     tool_choice: str | None = None
     masked_tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One agent's run inside the running turn. `index` numbers it in the turn, 0 for the run that the turn began with; an entry bears that
+    number. `lineage`: the runs that led to it, outermost first, without itself. `tool_call_id`: the call that began it, None for run 0.
+
+    `called`: it, or a run that led to it, was called as a tool. Whatever a called run says is stored as `hidden`, so that an entry of an
+    `invocation` above 0 that is hidden is the inside of a call, in every turn.
+    """
+
+    index: int = 0
+    lineage: tuple[int, ...] = ()
+    called: bool = False
+    tool_call_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +169,4 @@ class Sources:
     ephemeral: tuple[Ephemeral, ...] = ()
     overrides: Overrides = Overrides()
     continuation: Continuation | None = None
+    invocation: Invocation = Invocation()

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from app.config.limits import AGENT_BYTES_MAX
-from app.context.agents import check_document
+from app.context.agents.check import check_document
 from app.entries import lossless
 from app.entries.errors import Fault, Invalid, NotFound
 from app.entries.wire import timestamp

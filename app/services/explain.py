@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from app.context.agents import check_document, read_agent
+from app.context.agents.check import check_document
+from app.context.agents.read import read_agent
 from app.context.report import source_map
 from app.context.sources import AgentRevision, Ephemeral
 from app.entries import lossless

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from uuid import UUID
 
 from app.config.limits import AGENT_REVISIONS_CACHED_MAX
-from app.context.agents import read_agent
+from app.context.agents.read import read_agent
 from app.context.sources import AgentRevision
 from app.entries import lossless
 from app.entries.errors import NotFound

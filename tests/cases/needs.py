@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import pytest
 
 from app.api.app import OPERATIONS
-from app.context.agents import check_document
+from app.context.agents.check import check_document
 from app.context.renderers import RENDERERS
 from app.formats.registry import FORMATS
 from tests.cases.notation import Case, dialect_of

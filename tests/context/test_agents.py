@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.context.agents import check_document, normalised, read_agent
+from app.context.agents.check import check_document
+from app.context.agents.read import normalised, read_agent
 from app.models.resolve import Limits
 from tests.strategies import MODEL
 

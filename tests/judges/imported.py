@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.context.agents import TOOL_NAME
+from app.context.agents.defaults import TOOL_NAME
 from app.context.sources import AgentRevision, Sources
 from app.entries.kinds import MESSAGE_KINDS
 from app.entries.messages import decode

@@ -20,7 +20,7 @@ from app.api.schemas.basics import (
     text,
 )
 from app.config import limits
-from app.context.agents import DESCRIPTION_CHARS_MAX
+from app.context.agents.defaults import DESCRIPTION_CHARS_MAX
 from app.models.resolve import LIMITS_SOURCES
 
 _TOKENS_MAX = 100_000_000

@@ -4,13 +4,10 @@ Nothing reaches a model except through them (S4-08). A renderer may read the dra
 its verbs alone; like all of `context` it is pure.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from app.context.draft import Count, Draft
 from app.context.renderers import history, system
-from app.context.sources import RendererSpec
+from app.context.renderers.kinds import RendererKind
 
-Renderer = Callable[[Draft, RendererSpec, Count], None]
-
-RENDERERS: Mapping[str, Renderer] = MappingProxyType({"system": system.render, "history": history.render})
+RENDERERS: Mapping[str, RendererKind] = MappingProxyType({"system": system.KIND, "history": history.KIND})

@@ -1,0 +1,48 @@
+"""What a checked document becomes: the form that a compile reads."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.context.agents.context import with_defaults
+from app.context.agents.defaults import DEFAULTS, TOOL_DEFAULTS
+from app.context.sources import AgentRevision, CompactionPolicy, RendererSpec, Skill, Tool
+from app.models.resolve import Limits, ModelChoice
+
+
+def normalised(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A checked document with every key, left-out ones at their defaults and renderers with their ids: the form that a compile reads.
+    What is stored, compared, digested and served is the document as it was put. Normalising twice changes nothing."""
+    found: dict[str, Any] = {"model": {"upstream": document["model"]["upstream"], "name": document["model"]["name"]}}
+    found["model"]["params"] = dict(document["model"].get("params", {}))
+    for key, default in DEFAULTS.items():
+        given = document.get(key, default)
+        found[key] = {**default, **given} if isinstance(default, dict) else given
+    found["context"] = [with_defaults(position, spec) for position, spec in enumerate(found["context"])]
+    found["tools"] = [{"name": tool["name"], **TOOL_DEFAULTS, **tool} for tool in found["tools"]]
+    return found
+
+
+def read_agent(name: str, revision: int, document: Mapping[str, Any], limits: Limits, digest: str) -> AgentRevision:
+    """The revision that a checked document spells; `limits` are resolved (document, operator, provider or catalogue), `digest` is the stored one."""
+    found = normalised(document)
+    model, compaction, turn = found["model"], found["compaction"], found["turn"]
+    return AgentRevision(
+        name=name,
+        revision=revision,
+        model=ModelChoice(model["upstream"], model["name"], model["params"]),
+        limits=limits,
+        renderers=tuple(
+            RendererSpec(spec["renderer"], spec["id"], {key: value for key, value in spec.items() if key not in ("renderer", "id")})
+            for spec in found["context"]
+        ),
+        tools=tuple(Tool(**tool) for tool in found["tools"]),
+        state_schema=found["state_schema"],
+        output_schema=found["output_schema"],
+        skills=tuple(Skill(skill["name"], skill.get("description", ""), skill["text"]) for skill in found["skills"]),
+        plan_enabled=bool(found["plan"]["enabled"]),
+        compaction=CompactionPolicy(compaction["max_tokens"], compaction["keep_recent_tokens"], compaction["trigger_fraction"]),
+        turn_max_steps=turn["max_steps"],
+        partial_answers=turn["partial_answers"],
+        document=found,
+        digest=digest,
+    )
