@@ -25,6 +25,7 @@ from app.services.keys import Keys
 from app.services.media import Uploads
 from app.services.minting import new_uuid
 from app.services.model_list import ModelList
+from app.services.plans import Plans
 from app.services.replays import Replays
 from app.services.revisions import Revisions
 from app.services.session_changes import SessionChanges
@@ -39,6 +40,7 @@ from app.services.turns.desk import Desk
 from app.services.turns.endings import Endings
 from app.services.turns.keeper import Keeper, stop_all
 from app.services.turns.loop import Loop
+from app.services.turns.runs import Runs
 from app.services.turns.service import TurnService
 from app.services.turns.views import Views
 from app.services.verify import Verifier
@@ -112,7 +114,7 @@ class House:
         streams = Streams(store.deltas, flush_ms=settings.flush_ms, heartbeat_seconds=settings.heartbeat_seconds)
         writer = Writer(store.ledger, targets.counter(STAND_IN).count)
         calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, ExactCounts(targets, outbound.count))
-        loop = Loop(calls, views)
+        loop = Loop(calls, views, Runs(None, revisions))
         desk = Desk(store, writer, revisions, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
         if settings.fetch_media != "off":
             desk.fetch = outbound.media(private=settings.fetch_media == "any").fetch
@@ -133,6 +135,7 @@ class House:
             sessions=sessions,
             changes=SessionChanges(store, sessions, revisions, targets, endings),
             states=States(store, revisions),
+            plans=Plans(store),
             entries=Entries(store, writer, self._transcripts, endings),
             transcripts=self._transcripts,
             uploads=Uploads(store.blobs),

@@ -10,6 +10,7 @@ from app.services.explain import Explain
 from app.services.keys import Keys
 from app.services.media import Uploads
 from app.services.model_list import ModelList
+from app.services.plans import Plans
 from app.services.replays import Replays
 from app.services.session_changes import SessionChanges
 from app.services.sessions import Sessions
@@ -37,6 +38,7 @@ class Services:
     sessions: Sessions
     changes: SessionChanges
     states: States
+    plans: Plans
     entries: Entries
     transcripts: Transcripts
     uploads: Uploads

@@ -74,6 +74,15 @@ STEPS_PER_TURN_MAX: Final = 100
 MOVES_PER_TURN_MAX: Final = 10_000
 """Moves of one turn: the loop stops there even if its rules were wrong."""
 
+REASON_CHARS_MAX: Final = 2_000
+"""The reason that somebody gives for a decision."""
+
+AGENT_CALLS_NESTED_MAX: Final = 4
+"""Agents that call agents, one inside the other."""
+
+TOOL_RUNS_AT_ONCE_MAX: Final = 8
+"""Server-side tools of one answer that run at the same time."""
+
 TOOL_CALLS_PER_ANSWER_MAX: Final = 128
 """Tool calls in one answer of a model."""
 

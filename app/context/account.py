@@ -1,12 +1,13 @@
 """The account of a compile: one decision for each source, read off the rows of the finished draft."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from app.context.draft import Decision, Disposition, EphemeralOrigin, Item, Reason, Step, SystemSection, ToolRepair
+from app.context.controls import hidden_controls, shown_controls
+from app.context.draft import ContinuationOrigin, Decision, Disposition, EphemeralOrigin, Item, Reason, Step, SystemSection, ToolRepair
 from app.context.passes.measure import declaration
 from app.context.sources import Sources, Tool
 from app.entries import lossless
@@ -41,7 +42,8 @@ def decisions(
         rows.append(Decision(source, Disposition.INCLUDED, Reason.RENDERED, (), "system", tokens, tokens, _digest(section.text)))
     declared = iter(tool_tokens)
     rows += [_tool(fate, next(declared, 0) if fate.reason is Reason.DECLARED else 0) for fate in tools]
-    rows += _settings(sources)
+    rows += _controls(sources, declared)
+    rows += _settings(sources, plan_told=any(isinstance(item.origin, ContinuationOrigin) for item in inserted))
     return tuple(rows)
 
 
@@ -92,6 +94,8 @@ def _unstored(item: Item, sources: Sources) -> tuple[Mapping[str, Any], str | No
     digest = None if item.message is None else _digest(_spelled(item.message.parts))
     if isinstance(origin, ToolRepair):
         return {"kind": "tool_repair", "message_index": origin.message_index, "tool_call_id": origin.tool_call_id}, digest
+    if isinstance(origin, ContinuationOrigin):
+        return {"kind": "continuation", "reason": origin.reason, "receipt_seq": origin.receipt_seq}, digest
     return {"kind": "rendered", **{key: value for key, value in origin.to_json().items() if key != "type"}}, digest
 
 
@@ -101,9 +105,32 @@ def _tool(fate: ToolFate, tokens: int) -> Decision:
     return Decision(source, disposition, fate.reason, (), "tools", tokens, tokens, _digest(declaration(fate.tool)))
 
 
-def _settings(sources: Sources) -> list[Decision]:
-    """Sources of which nothing reaches the request. The state reaches none either: no renderer of this build reads it."""
-    absent = [Decision({"kind": kind}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None) for kind in ("checkpoint", "plan", "skills")]
+def _controls(sources: Sources, tool_tokens: Iterator[int]) -> list[Decision]:
+    """The controls of an agent with a plan; they are declared behind its tools."""
+    rows = []
+    for tool in shown_controls(sources):
+        tokens = next(tool_tokens, 0)
+        source = {"kind": "control", "name": tool.name}
+        rows.append(Decision(source, Disposition.INCLUDED, Reason.DECLARED, (), "tools", tokens, tokens, _digest(declaration(tool))))
+    hidden = [{"kind": "control", "name": name} for name in hidden_controls(sources)]
+    return rows + [Decision(source, Disposition.EXCLUDED, Reason.CONTROL_HIDDEN, (), "tools", 0, 0, None) for source in hidden]
+
+
+def _plan(sources: Sources, told: bool) -> Decision:
+    plan = sources.plan
+    if plan is None or not plan.active:
+        return Decision({"kind": "plan"}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None)
+    source = {"kind": "plan", "seq": sources.plan_seq, "revision": plan.revision}
+    digest = _digest(lossless.dumps(plan.to_json()))
+    if told:
+        return Decision(source, Disposition.INCLUDED, Reason.CONTINUATION, (), "receipts", 0, 0, digest)
+    return Decision(source, Disposition.EXCLUDED, Reason.NOT_RENDERED, (), "settings", 0, 0, digest)
+
+
+def _settings(sources: Sources, plan_told: bool) -> list[Decision]:
+    """Sources that stand in settings. The state reaches no request: no renderer of this build reads it."""
+    absent = [Decision({"kind": kind}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None) for kind in ("checkpoint", "skills")]
+    absent.insert(1, _plan(sources, plan_told))
     if sources.state_seq is None:
         return [*absent, Decision({"kind": "state"}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None)]
     source = {"kind": "state", "seq": sources.state_seq}

@@ -2,7 +2,7 @@
 
     window      restore; failed, cancelled, interrupted, redacted and not-in-context messages are out
     renderers   in the agent's order; what none of them placed is `not_rendered`
-    passes      reasoning, pairing, tool_call_ids, fitting, text_tools, adjacency, binding, measure
+    passes      reasoning, pairing, tool_call_ids, fitting, text_tools, receipts, adjacency, binding, measure
     origins     checked before anything is dispatched
 
 Pure: same sources, same outcome. No pass reads a budget: what a budget decides is an entry before the call.
@@ -14,9 +14,23 @@ from functools import cached_property
 from typing import Literal
 
 from app.context.account import ToolFate, decisions
-from app.context.draft import Count, Decision, Draft, Item, Loss, NeutralMessage, NeutralRequest, Places, Reason, Rendered, SystemSection
+from app.context.controls import shown_controls
+from app.context.draft import (
+    ContinuationOrigin,
+    Count,
+    Decision,
+    Draft,
+    Item,
+    Loss,
+    NeutralMessage,
+    NeutralRequest,
+    Places,
+    Reason,
+    Rendered,
+    SystemSection,
+)
 from app.context.origins import check_origins
-from app.context.passes import adjacency, binding, fitting, pairing, reasoning, text_tools, tool_call_ids
+from app.context.passes import adjacency, binding, fitting, pairing, reasoning, receipts, text_tools, tool_call_ids
 from app.context.passes.measure import Measured, measure
 from app.context.renderers import RENDERERS
 from app.context.sources import Sources, Tool
@@ -99,7 +113,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
             draft.drop(item, Reason.NOT_RENDERED, "finish")
     message_count = _prompt_parts(draft)
     fates = _tools(sources)
-    declared = tuple([fate.tool for fate in fates if fate.reason is Reason.DECLARED])
+    declared = tuple([fate.tool for fate in fates if fate.reason is Reason.DECLARED]) + shown_controls(sources)
     choice, losses = _choice(sources.overrides.tool_choice, declared)
     draft.sent()
     for run in PASSES:
@@ -113,6 +127,8 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     for section, tokens in draft.tail:
         message = NeutralMessage("user", (Text(section.text),), Rendered(section.renderer))
         draft.insert(len(draft.placed), message, Reason.RENDERED, "system", tokens)
+    receipts.run(draft, count)
+    message_count += sum(isinstance(item.origin, ContinuationOrigin) for item in draft.inserted)
     adjacency.run(draft, count)
     binding.run(draft, declared, count)
     messages: list[NeutralMessage] = draft.sent()

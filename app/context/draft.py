@@ -63,6 +63,8 @@ class Reason(StrEnum):
     MASKED = "masked"
     DISABLED = "disabled"
     NOT_ENFORCED = "not_enforced"
+    CONTROL_HIDDEN = "control_hidden"  # the call is for something else than the plan
+    CONTINUATION = "continuation"  # why the call is made, told to the model
     ABSENT = "absent"
 
 
@@ -110,10 +112,21 @@ class EphemeralOrigin:
         return {"type": "ephemeral", "after_seq": self.after_seq}
 
 
+@dataclass(frozen=True, slots=True)
+class ContinuationOrigin:
+    """The message that tells why the call is made; `receipt_seq` is the entry that caused it."""
+
+    reason: str
+    receipt_seq: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "continuation", "reason": self.reason, "receipt_seq": self.receipt_seq}
+
+
 Places = tuple[int | None, ...]
 """Of each part of a message, where the part stands that it is of; None for a part that nobody said."""
 
-Origin = History | ToolRepair | Rendered | EphemeralOrigin
+Origin = History | ToolRepair | Rendered | ContinuationOrigin | EphemeralOrigin
 
 
 class NeutralMessage(NamedTuple):

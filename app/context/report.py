@@ -68,6 +68,7 @@ def _places(compiled: Compiled, pointers: Sequence[Pointer], sections: Sequence[
     declared = iter(tools)
     for fate in compiled.tools:
         yield next(declared, None) if fate.reason is Reason.DECLARED else None
+    yield from declared  # the controls stand behind the tools
     yield from repeat(None)
 
 

@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 from app.entries.messages import Body, Entry, decode
 from app.entries.parts import Part
+from app.entries.plans import Exposure, Plan
+from app.entries.settings import PlanChanged
 from app.models.resolve import Limits, ModelChoice, Target
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -138,12 +140,22 @@ class Invocation:
     tool_call_id: str | None = None
 
 
+FIRST_RUN = Invocation()
+"""The run that a turn begins with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """Why the call is made and which entry caused it. It grants nothing; it is told to a model only where a plan is enabled."""
+    """Why the call is made and which entry caused it. It grants nothing; it is told to a model only where a plan is enabled.
+
+    `exposure` says which controls the call shows then; `repairs_left` and `recoveries_left` what the turn may still spend (S3-21).
+    """
 
     reason: ContinuationReason
     receipt_seq: int | None = None
+    exposure: Exposure = "ordinary"
+    repairs_left: int = 0
+    recoveries_left: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +165,7 @@ class Sources:
     `messages`: the message entries of the current line, oldest first. `history_message_count`: all message entries of the
     session's ledger at the head, failed answers and left lines included (S2-17); every `message_index` is below it.
     `window_from_seq`: where the line begins. `state_seq`: the entry that set the state, None where none did.
+    `plan_change`: what the last plan control came to, in the entry `plan_seq`.
     `running_turn`: the number of the turn that runs or waits for results, None for an idle session.
     """
 
@@ -169,4 +182,11 @@ class Sources:
     ephemeral: tuple[Ephemeral, ...] = ()
     overrides: Overrides = Overrides()
     continuation: Continuation | None = None
-    invocation: Invocation = Invocation()
+    invocation: Invocation = FIRST_RUN
+    plan_change: PlanChanged | None = None
+    plan_seq: int | None = None
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that holds: the last valid one, active or not."""
+        return None if self.plan_change is None else self.plan_change.plan

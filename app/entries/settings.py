@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from app.entries import lossless
+from app.entries.plans import Plan
 
 # Wider than the limit on a request's body, which stands one or two levels inside what we store.
 _DEPTH_MAX = 80
@@ -125,10 +126,45 @@ class StateChanged:
         return cls(_read(payload)["state"])
 
 
-SettingsBody = SessionOpened | AgentAdopted | ModelSwitched | StateChanged
+@dataclass(frozen=True, slots=True)
+class PlanChanged:
+    """What a plan control of a model asked for, and the plan that holds from then on: the last valid one where the change was rejected (X-67).
+
+    `operation` is empty where none could be read; `feedback` is what the model is told of a rejection. `arguments` is the model's exact text.
+    """
+
+    kind: ClassVar[str] = "plan_changed"
+
+    plan: Plan | None
+    operation: str
+    accepted: bool
+    feedback: str | None
+    call_id: str
+    arguments: str
+
+    def encode(self) -> str:
+        return lossless.dumps(
+            {
+                "plan": None if self.plan is None else self.plan.to_json(),
+                "operation": self.operation,
+                "accepted": self.accepted,
+                "feedback": self.feedback,
+                "call_id": self.call_id,
+                "arguments": self.arguments,
+            }
+        )
+
+    @classmethod
+    def decode(cls, payload: str) -> Self:
+        value = _read(payload)
+        plan = None if value["plan"] is None else Plan.from_json(value["plan"])
+        return cls(plan, value["operation"], value["accepted"], value["feedback"], value["call_id"], value["arguments"])
+
+
+SettingsBody = SessionOpened | AgentAdopted | ModelSwitched | StateChanged | PlanChanged
 
 SETTINGS_BODIES: Mapping[str, type[SettingsBody]] = MappingProxyType(
-    {body.kind: body for body in (SessionOpened, AgentAdopted, ModelSwitched, StateChanged)}
+    {body.kind: body for body in (SessionOpened, AgentAdopted, ModelSwitched, StateChanged, PlanChanged)}
 )
 
 

@@ -1,21 +1,24 @@
 """Bodies of trace entries: what the service did, one small fact each, and their JSON text.
 
-No prompt text, no secret and no argument of a tool ever stands in them.
+No prompt text, no secret and no argument of a tool ever stands in them; the reason that somebody gives for a decision does.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from app.entries import lossless
 from app.entries.deltas import Usage
+from app.entries.plans import Exposure
 
 CallStatus = Literal["completed", "failed", "cancelled", "interrupted", "abandoned", "refused"]
 TurnStatus = Literal["running", "requires_action", "completed", "failed", "cancelled", "interrupted"]
 StopReason = Literal["cancel", "stop", "interrupt", "disconnect", "shutdown"]
 CutReason = Literal["user", "superseded", "terminated", "lease_lost"]
 UsageSource = Literal["reported", "estimated"]
+AgentMode = Literal["transfer", "call"]
+Decided = Literal["approve", "deny"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +60,26 @@ def usage_from_json(value: Mapping[str, Any] | None) -> Usage | None:
     return Usage(value["input"], value["cached"], value["cache_write"], value["output"], value["reasoning"])
 
 
+class _Flat:
+    """A body whose JSON text is its fields under their own names."""
+
+    __slots__ = ()
+
+    def encode(self) -> str:
+        return lossless.dumps(_fields(self))
+
+    @classmethod
+    def decode(cls, payload: str) -> Self:
+        return cls(**_known(cls, lossless.read(payload)))
+
+
 @dataclass(frozen=True, slots=True)
 class ModelCallStarted:
     """A request is about to leave; durable before it does. `call_id` is the TypeID text, `tools` the declared names, in order.
 
-    `prefix_digest` is of what the call shares with the one before it, `receipt_seq` the entry that caused the call.
+    `prefix_digest` is of what the call shares with the one before it, `receipt_seq` the entry that caused the call. `allowed`: the declared
+    names that the choice was narrowed to, None where it was not. `exposure` says which controls were shown beside the tools, where the agent
+    has a plan. The entry's `invocation` is the run that the call belongs to.
     """
 
     kind: ClassVar[str] = "model_call_started"
@@ -82,6 +100,8 @@ class ModelCallStarted:
     reason: str | None = None
     receipt_seq: int | None = None
     compiler_version: str | None = None
+    allowed: tuple[str, ...] | None = None
+    exposure: Exposure = "ordinary"
 
     def encode(self) -> str:
         return lossless.dumps(_fields(self))
@@ -89,7 +109,9 @@ class ModelCallStarted:
     @classmethod
     def decode(cls, payload: str) -> Self:
         value = lossless.read(payload)
-        return cls(**{**_known(cls, value), "tools": tuple(value.get("tools", ()))})
+        allowed = value.get("allowed")
+        lists = {"tools": tuple(value.get("tools", ())), "allowed": None if allowed is None else tuple(allowed)}
+        return cls(**{**_known(cls, value), **lists})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +119,8 @@ class ModelCallFinished:
     """How a call ended. `refused`: never sent, it would not have fitted or was not valid. `abandoned`: mended with nothing received.
 
     `attempts` counts network tries. It is appended together with the call's answer, where there is one. `native_stop_reason` is the
-    provider's word for `stop_reason`; `usage_raw` are its figures as it spelled them, one object a report.
+    provider's word for `stop_reason`; `usage_raw` are its figures as it spelled them, one object a report. `controls` are the controls that
+    the answer used, in order; what a plan control asked for stands in a `plan_changed` entry of the same append.
     """
 
     kind: ClassVar[str] = "model_call_finished"
@@ -111,6 +134,7 @@ class ModelCallFinished:
     attempts: int = 0
     native_stop_reason: str | None = None
     usage_raw: tuple[Mapping[str, Any], ...] = ()
+    controls: tuple[str, ...] = ()
 
     def encode(self) -> str:
         return lossless.dumps(
@@ -124,6 +148,7 @@ class ModelCallFinished:
                 "error": None if self.error is None else self.error.to_json(),
                 "attempts": self.attempts,
             }
+            | ({"controls": self.controls} if self.controls else {})
         )
 
     @classmethod
@@ -140,28 +165,30 @@ class ModelCallFinished:
             value.get("attempts", 0),
             value.get("native_stop_reason"),
             tuple(value.get("usage_raw", ())),
+            tuple(value.get("controls", ())),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class ToolStarted:
-    """A server-side tool is about to run; durable before it does."""
+class ToolStarted(_Flat):
+    """A server-side tool is about to run; durable before it does.
+
+    Where the tool is another agent, `agent` and `revision` name it, `invocation` numbers its run inside the turn, and `mode` says whether
+    the turn was handed to it or it was called; the entry's own `invocation` is the run that asked for it.
+    """
 
     kind: ClassVar[str] = "tool_started"
 
     tool_call_id: str
     name: str | None = None
-
-    def encode(self) -> str:
-        return lossless.dumps(_fields(self))
-
-    @classmethod
-    def decode(cls, payload: str) -> Self:
-        return cls(**_known(cls, lossless.read(payload)))
+    agent: str | None = None
+    revision: int | None = None
+    mode: AgentMode | None = None
+    invocation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRejected:
+class ToolRejected(_Flat):
     """A call that was not admitted: no executor ran and nothing was handed to the client. `code` says why."""
 
     kind: ClassVar[str] = "tool_rejected"
@@ -170,44 +197,44 @@ class ToolRejected:
     name: str
     code: str
 
-    def encode(self) -> str:
-        return lossless.dumps(_fields(self))
 
-    @classmethod
-    def decode(cls, payload: str) -> Self:
-        return cls(**_known(cls, lossless.read(payload)))
+@dataclass(frozen=True, slots=True)
+class ApprovalRequested(_Flat):
+    """A call that runs once somebody has approved of it."""
+
+    kind: ClassVar[str] = "approval_requested"
+
+    tool_call_id: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
-class StopRequested:
+class ApprovalDecided(_Flat):
+    """Somebody's decision on a call. `reason` is told to the model where the call is denied."""
+
+    kind: ClassVar[str] = "approval_decided"
+
+    tool_call_id: str
+    decision: Decided
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested(_Flat):
     """Somebody asked for the turn's end: `cancel` and `stop` by their routes, `interrupt` by a newer input, `disconnect`, `shutdown`."""
 
     kind: ClassVar[str] = "stop_requested"
 
     reason: StopReason
 
-    def encode(self) -> str:
-        return lossless.dumps(_fields(self))
-
-    @classmethod
-    def decode(cls, payload: str) -> Self:
-        return cls(**_known(cls, lossless.read(payload)))
-
 
 @dataclass(frozen=True, slots=True)
-class Interruption:
+class Interruption(_Flat):
     """The turn was cut short: by its user, by a newer input, by the end of its process, or by the loss of its holder (X-79)."""
 
     kind: ClassVar[str] = "interruption"
 
     reason: CutReason
-
-    def encode(self) -> str:
-        return lossless.dumps(_fields(self))
-
-    @classmethod
-    def decode(cls, payload: str) -> Self:
-        return cls(**_known(cls, lossless.read(payload)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,11 +255,19 @@ class TurnSettled:
         return cls(value["status"], TurnError.from_json(value.get("error")))
 
 
-TraceBody = ModelCallStarted | ModelCallFinished | ToolStarted | ToolRejected | StopRequested | Interruption | TurnSettled
-
-TRACE_BODIES: Mapping[str, type[TraceBody]] = MappingProxyType(
-    {body.kind: body for body in (ModelCallStarted, ModelCallFinished, ToolStarted, ToolRejected, StopRequested, Interruption, TurnSettled)}
+TraceBody = (
+    ModelCallStarted
+    | ModelCallFinished
+    | ToolStarted
+    | ToolRejected
+    | ApprovalRequested
+    | ApprovalDecided
+    | StopRequested
+    | Interruption
+    | TurnSettled
 )
+
+TRACE_BODIES: Mapping[str, type[TraceBody]] = MappingProxyType({body.kind: body for body in get_args(TraceBody)})
 
 
 def decode_trace(kind: str, payload: str) -> TraceBody:

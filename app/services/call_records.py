@@ -1,22 +1,64 @@
 """What is kept of a model call: why one is not sent, the record from which it is derived again, its attempts."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from app.context.compile import COMPILER_VERSION
 from app.context.passes.binding import bound_prefix
 from app.context.report import exceptions, prefix_digest
+from app.context.sources import AgentRevision, Continuation, Invocation
 from app.entries import lossless
+from app.entries.ids import CALL, format_id
 from app.entries.messages import Answer
 from app.entries.parts import ToolCall
-from app.entries.trace import TurnError
+from app.entries.settings import PlanChanged
+from app.entries.trace import ApprovalRequested, ModelCallFinished, ModelCallStarted, TurnError
 from app.entries.wire import timestamp
 from app.formats.protocols import StreamReader
 from app.formats.registry import FORMATS
 from app.formats.text_tools import TextCallReader
 from app.outbound.exchange import AttemptRecord
+from app.services.consequences import of_run
 from app.services.inputs import Prepared
 from app.services.running import Running
+from app.services.write import Draft
+from app.turn.life import RunLife
 from app.turn.moves import Call
+
+Spoken = Answer | ModelCallStarted | ModelCallFinished | PlanChanged | ApprovalRequested
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One main call of a turn on its way: the move that asks for it, the run that it belongs to, and the agent of that run."""
+
+    move: Call
+    run: RunLife
+    agent: AgentRevision
+    uuid: UUID
+
+    @property
+    def call_id(self) -> str:
+        return format_id(CALL, self.uuid)
+
+    @property
+    def invocation(self) -> Invocation:
+        """The run as a compile knows it."""
+        run = self.run
+        return Invocation(run.index, tuple(outer.index for outer in run.lineage), run.answers is not None, run.tool_call_id)
+
+    def draft(self, running: Running, body: Spoken) -> Draft:
+        """An entry of the run that the call belongs to."""
+        if isinstance(body, Answer):
+            return of_run(Draft("assistant_message", body, running.number, agent=self.agent.name), self.run)
+        return of_run(Draft(body.kind, body.encode(), running.number), self.run)
+
+
+def event(name: str, /, **data: Any) -> tuple[str, str]:
+    """Name and data of an event of the stream."""
+    return name, lossless.dumps({"type": name, **data})
 
 
 def refused(prepared: Prepared) -> TurnError | None:
@@ -32,14 +74,17 @@ def refused(prepared: Prepared) -> TurnError | None:
     return None
 
 
-def record(prepared: Prepared, running: Running, move: Call) -> str:
+def record(prepared: Prepared, running: Running, step: Step) -> str:
     """What a call's row keeps: the inputs, digests, counts and exceptions from which the rest is derived again. JSON text."""
-    target, request = prepared.target, prepared.compiled.request
+    target, request, move, invocation = prepared.target, prepared.compiled.request, step.move, step.invocation
     return lossless.dumps(
         {
-            "agent": running.agent.name,
-            "agent_revision": running.agent.revision,
-            "invocation": 0,
+            "agent": step.agent.name,
+            "agent_revision": step.agent.revision,
+            "invocation": invocation.index,
+            "lineage": list(invocation.lineage),
+            "called": invocation.called,
+            "tool_call_id": invocation.tool_call_id,
             "upstream": target.model.upstream,
             "dialect": target.dialect,
             "model": target.model.name,
@@ -54,10 +99,20 @@ def record(prepared: Prepared, running: Running, move: Call) -> str:
             "budget": prepared.budget.to_json(),
             "reason": move.reason,
             "receipt_seq": move.receipt_seq,
+            "exposure": move.exposure,
+            "repairs_left": move.repairs_left,
+            "recoveries_left": move.recoveries_left,
             "ephemeral": [{"kind": one.kind, "after_seq": one.after_seq, "tokens": one.tokens} for one in running.ephemeral],
             "exceptions": exceptions(prepared.compiled),
         }
     )
+
+
+def run_of(record: Mapping[str, Any]) -> tuple[Invocation, Continuation]:
+    """The run and the cause of a call, as its record keeps them; calls of older records were of the turn's own run, without a plan."""
+    invocation = Invocation(record["invocation"], tuple(record.get("lineage", ())), record.get("called", False), record.get("tool_call_id"))
+    left = record.get("repairs_left", 0), record.get("recoveries_left", 0)
+    return invocation, Continuation(record["reason"], record["receipt_seq"], record.get("exposure", "ordinary"), *left)
 
 
 def attempt_json(attempt: AttemptRecord) -> dict[str, Any]:

@@ -5,18 +5,21 @@ each of them commits in one append.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from app.entries import lossless
 from app.entries.messages import Entry, ToolResult, encode
 from app.entries.parts import Text, ToolCall
+from app.entries.settings import AgentAdopted, PlanChanged
 from app.entries.trace import CutReason, Interruption, ToolRejected, TurnSettled
 from app.services.write import Draft
-from app.turn.life import read_life
-from app.turn.moves import Await, Close, Done, Mend, Move, Pending, Refuse, Settle, next_move
-from app.turn.policy import Policy
+from app.storage.types import SessionPatch
+from app.turn.decide import next_move
+from app.turn.life import Life, RunLife, read_life
+from app.turn.moves import Await, Close, Done, Mend, Move, Pending, Refuse, Return, Settle
+from app.turn.policy import AgentPolicy, Policy
 
 _UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
 Mending = Callable[[Mend], list[Draft]]
@@ -28,6 +31,19 @@ class Consequences:
 
     drafts: list[Draft] = field(default_factory=list)
     move: Move | None = None
+    adopted: AgentAdopted | None = None
+    """The agent that the session goes on with, where the turn was handed to another and ends here."""
+
+    @property
+    def patch(self) -> SessionPatch | None:
+        """What the end of the turn changes of its session; a model that was switched to ends with an agent that names another one."""
+        found = self.adopted
+        if found is None:
+            return None
+        drops = not found.keeps_model
+        return SessionPatch(
+            agent=found.agent, agent_revision=found.revision, agent_follows=found.follows, clear_model=drops, clear_dispatched=drops, bump_meta=True
+        )
 
     @property
     def settled(self) -> Settle | None:
@@ -66,8 +82,11 @@ def follow(
     found = Consequences(list(drafts))
     known = [*entries, *(provisional(draft, head_seq + 1 + at) for at, draft in enumerate(drafts))]
     while True:
-        move = next_move(read_life(known, policy, input_seq=input_seq, cut=cut))
-        added = _drafts(move, turn, mend)
+        life = read_life(known, policy, input_seq=input_seq, cut=cut)
+        move = next_move(life)
+        if isinstance(move, Settle):
+            found.adopted = _adopted(move, policy)
+        added = _drafts(move, life, turn, mend, found.adopted)
         known += [provisional(draft, head_seq + 1 + len(found.drafts) + at) for at, draft in enumerate(added)]
         found.drafts += added
         if not added or isinstance(move, Settle):
@@ -75,20 +94,36 @@ def follow(
             return found
 
 
-def _drafts(move: Move, turn: int, mend: Mending | None) -> list[Draft]:
+def _drafts(move: Move, life: Life, turn: int, mend: Mending | None, adopted: AgentAdopted | None) -> list[Draft]:
     match move:
-        case Refuse(tool_call, code, detail):
+        case Refuse(tool_call, code, detail, run):
             rejected = Draft("tool_rejected", ToolRejected(tool_call.tool_call_id, tool_call.name, code).encode(), turn)
-            return [rejected, error_result(tool_call, detail, turn)]
-        case Close(tool_calls, _, detail):
-            return [error_result(call, detail, turn) for call in tool_calls]
+            return [of_run(rejected, life.runs[run]), of_run(error_result(tool_call, detail, turn), life.runs[run])]
+        case Close(closed, _, detail):
+            return [of_run(error_result(one.tool_call, detail, turn), life.runs[one.run]) for one in closed]
+        case Return(tool_call, parts, is_error, run):
+            result = ToolResult(tool_call.tool_call_id, parts, tool_call.name, is_error)
+            return [of_run(Draft("tool_result", result, turn), life.runs[run])]
         case Mend() if mend is not None:
             return mend(move)
         case Settle(status, error, cut):
-            settled = Draft("turn_settled", TurnSettled(status, error).encode(), turn)
-            return [settled] if cut is None else [Draft("interruption", Interruption(cut).encode(), turn), settled]
+            drafts = [] if cut is None else [Draft("interruption", Interruption(cut).encode(), turn)]
+            drafts += [] if adopted is None else [Draft(adopted.kind, adopted.encode(), turn)]
+            return [*drafts, Draft("turn_settled", TurnSettled(status, error).encode(), turn)]
         case _:
             return []
+
+
+def _adopted(settle: Settle, policy: Policy) -> AgentAdopted | None:
+    if settle.adopts is None:
+        return None
+    name, revision = settle.adopts
+    return AgentAdopted(name, revision, True, policy.others.get(settle.adopts, AgentPolicy()).same_model)
+
+
+def of_run(draft: Draft, run: RunLife) -> Draft:
+    """The draft as an entry of that run. What is said inside a call of an agent is hidden: people see the call and its result."""
+    return replace(draft, agent=run.policy.name, invocation=run.index, hidden=draft.hidden or run.answers is not None)
 
 
 def error_result(call: ToolCall, detail: str, turn: int) -> Draft:
@@ -106,12 +141,20 @@ def committed_events(drafts: Sequence[Draft], first_seq: int) -> list[tuple[str,
     found: list[tuple[str, str, int]] = []
     for at, draft in enumerate(drafts):
         seq = first_seq + at
-        if draft.kind in ("assistant_message", "agent_message"):
+        if draft.kind == PlanChanged.kind and isinstance(draft.body, str):
+            found.append(("plan.changed", _plan_event(draft.body, seq), seq))
+        elif draft.kind in ("assistant_message", "agent_message"):
             found.append(("message.committed", "", seq))
         elif isinstance(draft.body, ToolResult):
             data = {"type": "tool_result.committed", "seq": seq, "tool_call_id": draft.body.tool_call_id, "is_error": draft.body.is_error}
             found.append(("tool_result.committed", lossless.dumps(data), seq))
     return found
+
+
+def _plan_event(payload: str, seq: int) -> str:
+    change = PlanChanged.decode(payload)
+    told = {"operation": change.operation, "accepted": change.accepted, "feedback": change.feedback}
+    return lossless.dumps({"type": "plan.changed", "seq": seq, **told, "plan": None if change.plan is None else change.plan.to_json()})
 
 
 def is_over(move: Move | None) -> bool:

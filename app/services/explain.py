@@ -15,6 +15,7 @@ from app.entries.ids import CALL, SESSION, TURN, format_id, parse_id
 from app.entries.parts import Text
 from app.formats.registry import FORMATS
 from app.services.caching import cache_report
+from app.services.call_records import run_of
 from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, verdict, violation_json
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.running import decode_options
@@ -200,7 +201,9 @@ class Explain:
         record = lossless.read(call.record)
         ask = await self._of_turn(tenant, await self._turn(tenant, row.session_id, call.turn), record)
         ephemeral = tuple(Ephemeral(item["kind"], (Text("…"),), True, item["tokens"], item["after_seq"]) for item in record["ephemeral"])
-        return await self._inputs.prepare(tenant, row.session_id, replace(ask, at_seq=call.head_seq, ephemeral=ephemeral))
+        invocation, continuation = run_of(record)
+        ask = replace(ask, at_seq=call.head_seq, ephemeral=ephemeral, invocation=invocation, continuation=continuation)
+        return await self._inputs.prepare(tenant, row.session_id, ask if invocation.index == 0 else replace(ask, model=None, tool_choice=None))
 
     async def _call(self, tenant: UUID, session: UUID, call_id: UUID | None) -> CallRow:
         row = None if call_id is None else await self._store.calls.get(tenant, session, call_id)

@@ -12,13 +12,13 @@ from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, MEDIA_ON_LOOP_BYTES_
 from app.config.upstreams import SCRIPTED
 from app.context.budget import Budget, budget
 from app.context.compile import COMPILER_VERSION, Compiled, compile_context
-from app.context.sources import AgentRevision, Continuation, Ephemeral, Overrides, SourceMessage, Sources, decoded
+from app.context.sources import FIRST_RUN, AgentRevision, Continuation, Ephemeral, Invocation, Overrides, SourceMessage, Sources, decoded
 from app.entries import lossless
 from app.entries.errors import NotFound
 from app.entries.ids import SESSION, blob_digest, format_id
 from app.entries.messages import Entry, text_blobs, with_parts
 from app.entries.parts import Media
-from app.entries.settings import AgentAdopted, SessionOpened, StateChanged
+from app.entries.settings import AgentAdopted, PlanChanged, SessionOpened, StateChanged
 from app.formats.protocols import Violation, Written
 from app.formats.registry import FORMATS
 from app.models.resolve import Target
@@ -55,6 +55,7 @@ class Ask:
     ephemeral: tuple[Ephemeral, ...] = ()
     media: Mapping[str, bytes] = field(default_factory=dict)
     continuation: Continuation | None = None
+    invocation: Invocation = FIRST_RUN
 
 
 @dataclass
@@ -221,8 +222,17 @@ def state_in_force(settings: Mapping[str, Entry]) -> tuple[Mapping[str, Any], in
     return StateChanged.decode(changed.payload).state, changed.seq
 
 
+def plan_in_force(settings: Mapping[str, Entry]) -> tuple[PlanChanged | None, int | None]:
+    """What the last plan control came to, with the plan that holds, and its entry; None where there was none."""
+    changed = settings.get(PlanChanged.kind)
+    if changed is None or changed.payload is None:
+        return None, None
+    return PlanChanged.decode(changed.payload), changed.seq
+
+
 def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target, ask: Ask, messages: list[SourceMessage]) -> Sources:
     state, state_seq = state_in_force(window.settings)
+    change, plan_seq = plan_in_force(window.settings)
     return Sources(
         session_id=format_id(SESSION, session),
         head_seq=window.head_seq,
@@ -237,6 +247,9 @@ def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target
         ephemeral=ask.ephemeral,
         overrides=Overrides(ask.model, ask.tool_choice, ask.masked_tools),
         continuation=ask.continuation,
+        invocation=ask.invocation,
+        plan_change=change,
+        plan_seq=plan_seq,
     )
 
 

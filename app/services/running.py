@@ -1,7 +1,7 @@
 """A turn that runs in this process: what is known of it, and the one way in which it writes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeVar
@@ -12,12 +12,14 @@ from app.context.sources import AgentRevision, Ephemeral
 from app.entries import lossless
 from app.entries.errors import FenceLost, HeadMismatch, Unavailable
 from app.entries.messages import Entry, NewEntry, encode
+from app.entries.trace import CutReason
 from app.entries.wire import entry_json
 from app.services.consequences import committed_events
 from app.services.streams import Event, TurnKey, TurnStream
 from app.services.write import Draft, Writer
 from app.storage.types import Append, CallWrite, SessionPatch, TurnWrite, committed
-from app.turn.policy import Policy, ToolPolicy
+from app.turn.life import Life, RunLife, read_life
+from app.turn.policy import AgentPolicy, Policy, ToolPolicy
 
 T = TypeVar("T")
 
@@ -50,14 +52,24 @@ def decode_options(text: str | None) -> Options:
     return Options(**{**known, "masked_tools": tuple(value.get("masked_tools", ()))})
 
 
-def policy_of(agent: AgentRevision, options: Options) -> Policy:
-    """What the turn may do: the agent's tools and steps, less what the turn masks."""
+def policy_of(agent: AgentRevision, options: Options, others: Iterable[AgentRevision] = ()) -> Policy:
+    """What the turn may do: its agent's tools and steps, and the tools of the agents that it was handed to or called, less what it masks."""
+    own = _agent_policy(agent, options, agent)
+    return Policy(agent.turn_max_steps, own, {(one.name, one.revision): _agent_policy(one, options, agent) for one in others})
+
+
+def _agent_policy(agent: AgentRevision, options: Options, first: AgentRevision) -> AgentPolicy:
     masked = frozenset(options.masked_tools)
     tools = {
-        tool.name: ToolPolicy(executor=tool.executor["kind"], declared=tool.enabled and tool.name not in masked, repeatable=tool.repeatable)
+        tool.name: ToolPolicy(
+            executor=tool.executor["kind"],
+            declared=tool.enabled and tool.name not in masked,
+            repeatable=tool.repeatable,
+            mode=tool.executor.get("mode"),
+        )
         for tool in agent.tools
     }
-    return Policy(agent.turn_max_steps, tools)
+    return AgentPolicy(tools, agent.plan_enabled, agent.model == first.model, agent.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +100,7 @@ class Running:
     entries: list[Entry] = field(default_factory=list)
     ephemeral: tuple[Ephemeral, ...] = ()
     media: Mapping[str, bytes] = field(default_factory=dict)
+    others: dict[tuple[str, int], AgentRevision] = field(default_factory=dict)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     lost: bool = False
     draining: bool = False
@@ -97,6 +110,25 @@ class Running:
     @property
     def number(self) -> int:
         return self.facts.key.turn
+
+    @property
+    def life(self) -> Life:
+        """The turn as its entries tell it, and whether the process is about to end."""
+        return read_life(self.entries, self.policy, input_seq=self.facts.input_seq, cut=self.cut)
+
+    @property
+    def cut(self) -> CutReason | None:
+        """A reason to end that no entry tells yet: the process is closing."""
+        return "terminated" if self.draining else None
+
+    def agent_of(self, run: RunLife) -> AgentRevision:
+        """The revision under which a run goes on."""
+        return self.agent if run.agent is None else self.others[run.agent]
+
+    def admit(self, agent: AgentRevision) -> None:
+        """Lets another agent take part: the turn was handed to it, or it is called."""
+        self.others[agent.name, agent.revision] = agent
+        self.policy = policy_of(self.agent, self.facts.options, self.others.values())
 
     def lose(self) -> None:
         """Another writer has the session: nothing more is written from here. A turn that gives its claim back finds out by itself."""

@@ -1,11 +1,11 @@
 """Which calls of an answer may run (S0-18, T-05). Decided before any executor and before any hand-off to a client."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from app.entries.messages import Answer, Status
-from app.turn.policy import Policy
+from app.turn.policy import ToolPolicy
 
 # What the model reads as the result of a call that did not run. The text is part of the next body: a change is a new compiler version.
 DETAILS: Mapping[str, str] = MappingProxyType(
@@ -18,6 +18,10 @@ DETAILS: Mapping[str, str] = MappingProxyType(
         "answer-refused": "Not executed: the provider withheld the answer.",
         "turn-cancelled": "Not executed: the turn was cancelled.",
         "turn-interrupted": "Not executed: the turn was interrupted.",
+        "approval-denied": "Not executed: the call was denied.",
+        "already-transferred": "Not executed: the conversation was handed over by another call of this answer.",
+        "nested-too-deep": "Not executed: agents that call agents may not be nested any deeper.",
+        "max-steps": "Not executed: the turn reached its limit of model calls.",
         "outcome-unknown": "The tool was started and its outcome is unknown. It may have had effects; check before doing it again.",
     }
 )
@@ -40,14 +44,20 @@ def rejection(code: str) -> Rejection:
     return Rejection(code, DETAILS[code])
 
 
-def admit(name: str, policy: Policy) -> Rejection | None:
-    """None for a tool that may run, else why not."""
-    tool = policy.tools.get(name)
+def denial(reason: str | None) -> Rejection:
+    """The rejection of a call that somebody denied, with what they said of it."""
+    detail = DETAILS["approval-denied"]
+    return Rejection("approval-denied", f"{detail} {reason}" if reason else detail)
+
+
+def admit(name: str, tools: Mapping[str, ToolPolicy], declared: Collection[str], allowed: Collection[str] | None) -> Rejection | None:
+    """None for a tool that may run, else why not. `declared` and `allowed` are what the call that asks for it was shown (T-05)."""
+    tool = tools.get(name)
     if tool is None:
         return rejection("tool-not-declared")
-    if not tool.declared:
+    if not tool.declared or name not in declared:
         return rejection("tool-masked")
-    return None if tool.allowed else rejection("tool-not-allowed")
+    return None if allowed is None or name in allowed else rejection("tool-not-allowed")
 
 
 def acted_on(answer: Answer) -> Rejection | None:

@@ -5,21 +5,29 @@ from datetime import UTC, datetime
 
 from app.entries.messages import Answer, Body, Entry, Message, Status, ToolResult, encode
 from app.entries.parts import Part, Text, ToolCall
+from app.entries.plans import Exposure
+from app.entries.settings import PlanChanged
 from app.entries.trace import CallStatus, Interruption, ModelCallFinished, ModelCallStarted, StopRequested, TraceBody, TurnError, TurnSettled
-from app.turn.policy import Policy, ToolPolicy
+from app.turn.policy import AgentPolicy, Policy, ToolPolicy
 
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
 
-POLICY = Policy(
-    max_steps=4,
-    tools={
-        "ask": ToolPolicy("client"),
-        "look": ToolPolicy("http", repeatable=True),
-        "pay": ToolPolicy("http"),
-        "masked": ToolPolicy("http", declared=False),
-        "narrowed": ToolPolicy("client", allowed=False),
-    },
-)
+TOOLS = {
+    "ask": ToolPolicy("client"),
+    "look": ToolPolicy("http", repeatable=True),
+    "pay": ToolPolicy("http"),
+    "masked": ToolPolicy("http", declared=False),
+    "narrowed": ToolPolicy("client"),
+    "sign": ToolPolicy("http"),
+    "consult": ToolPolicy("agent", mode="call"),
+    "hand_over": ToolPolicy("agent", mode="transfer"),
+}
+DECLARED = ("ask", "look", "pay", "narrowed", "sign", "consult", "hand_over")
+ALLOWED = ("ask", "look", "pay", "sign", "consult", "hand_over")
+NURSE = ("nurse", 3)
+"""The other agent: its tools are the same ones."""
+POLICY = Policy(4, AgentPolicy(TOOLS), {NURSE: AgentPolicy(TOOLS)})
+PLANNING = Policy(6, AgentPolicy(TOOLS, plan=True), {NURSE: AgentPolicy(TOOLS, plan=True)})
 
 
 @dataclass
@@ -28,7 +36,7 @@ class Ledger:
 
     entries: list[Entry] = field(default_factory=list)
 
-    def append(self, *bodies: Body | TraceBody, kind: str = "user_message") -> None:
+    def append(self, *bodies: Body | TraceBody | PlanChanged, kind: str = "user_message", run: int = 0) -> None:
         for body in bodies:
             match body:
                 case Answer():
@@ -40,17 +48,26 @@ class Ledger:
                 case _:
                     name, payload = body.kind, body.encode()
             seq = len(self.entries) + 1
-            self.entries.append(Entry(seq, name, 1, 1, None, None, 0, 0, False, True, None, payload, b"", b"", None, NOON))
+            self.entries.append(Entry(seq, name, 1, 1, None, None, run, 0, False, True, None, payload, b"", b"", None, NOON))
 
 
-def started(number: int) -> ModelCallStarted:
-    return ModelCallStarted(f"mcl_{number}", number, "scripted", "openai-chat", "m")
+def started(number: int, exposure: Exposure = "ordinary") -> ModelCallStarted:
+    return ModelCallStarted(f"mcl_{number}", number, "scripted", "openai-chat", "m", tools=DECLARED, allowed=ALLOWED, exposure=exposure)
 
 
 def finished(
-    number: int, status: CallStatus = "completed", stop_reason: str | None = "finished", error: TurnError | None = None
+    number: int,
+    status: CallStatus = "completed",
+    stop_reason: str | None = "finished",
+    error: TurnError | None = None,
+    controls: tuple[str, ...] = (),
 ) -> ModelCallFinished:
-    return ModelCallFinished(f"mcl_{number}", status, stop_reason, error=error, attempts=1)
+    return ModelCallFinished(f"mcl_{number}", status, stop_reason, error=error, attempts=1, controls=controls)
+
+
+def changed(number: int, accepted: bool) -> PlanChanged:
+    """What a plan control came to."""
+    return PlanChanged(None, "create", accepted, None if accepted else "No.", f"mcl_{number}", "{}")
 
 
 def answer(number: int, *parts: Part, status: str = "completed", stop_reason: str | None = "finished") -> Answer:

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from app.entries.messages import Status
 from app.entries.parts import ToolCall
 from app.entries.trace import Interruption, ModelCallStarted, TurnSettled
-from app.turn.moves import Done, next_move, read_life
-from tests.turn.lives import POLICY
+from app.turn.decide import next_move
+from app.turn.life import read_life
+from app.turn.moves import Done
+from tests.turn.lives import ALLOWED, POLICY, TOOLS
 from tests.turn.world import World
 
 SHARDS = 8
@@ -35,19 +37,24 @@ def check(world: World) -> None:
     assert results == Counter(dict.fromkeys(calls, 1)), "each call has exactly one result"
 
     for tool_call_id, runs in world.tool_runs.items():
-        policy = POLICY.tools[calls[tool_call_id][0].name]
+        policy = TOOLS[calls[tool_call_id][0].name]
         assert policy.executor != "client"
         assert runs <= (policy.runs_max if policy.repeatable else 1), "no tool twice"
     for tool_call_id in (*world.tool_runs, *world.handed_out):
         call, answer = calls[tool_call_id]
-        assert POLICY.tools[call.name].declared, "what is not admitted reaches nobody"
-        assert POLICY.tools[call.name].allowed, "what is not admitted reaches nobody"
+        assert TOOLS[call.name].declared, "what is not admitted reaches nobody"
+        assert call.name in ALLOWED, "what is not admitted reaches nobody"
         assert answer.status is Status.COMPLETED, "an unfinished answer is not acted on"
         assert answer.stop_reason in ("finished", "tool_calls"), "a truncated answer is not acted on"
+        assert call.name != "sign" or tool_call_id in world.approved, "what needs an approval runs with one"
+    assert not world.denied & set(world.tool_runs), "what was denied never runs"
 
     steps = [call.step_index for call in bodies(world, ModelCallStarted)]
     assert steps == list(range(len(steps))), "steps are numbered without a gap"
-    assert world.provider_calls <= len(steps) <= POLICY.max_steps, "provider calls are bounded"
+    assert world.provider_calls <= len(steps) <= world.policy.max_steps, "provider calls are bounded"
+    exposures = [call.exposure for call in bodies(world, ModelCallStarted)]
+    assert exposures.count("plan_repair") <= 1, "a plan is repaired once"
+    assert exposures.count("execution_only") <= 1, "and the turn recovers once"
     if settled[0].status in ("cancelled", "interrupted"):
         assert bodies(world, Interruption), "who cut the turn short is on record"
     assert (settled[0].error is None) == (settled[0].status in ("completed", "cancelled"))
@@ -89,9 +96,9 @@ def test_every_prefix_of_a_life_has_one_next_move_and_only_the_whole_is_done(see
     end = next(entry.seq for entry in world.ledger.entries if entry.kind == "turn_settled")
     for length in range(len(world.ledger.entries) + 1):
         entries = world.ledger.entries[:length]
-        move = next_move(read_life(entries, POLICY))
+        move = next_move(read_life(entries, world.policy))
         assert isinstance(move, Done) == (length >= end)
-        assert move == next_move(read_life(entries, POLICY))
+        assert move == next_move(read_life(entries, world.policy))
 
 
 @pytest.mark.req("S3-30")

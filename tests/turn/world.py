@@ -6,11 +6,17 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
-from app.entries.messages import Answer, Body, ToolResult, decode
+from app.entries.messages import Answer, Body, Message, ToolResult, decode
 from app.entries.parts import Part, Reasoning, Text, ToolCall
+from app.entries.plans import PLAN_CONTROL, PROGRESS_CONTROL
+from app.entries.settings import PlanChanged
 from app.entries.trace import (
+    ApprovalDecided,
+    ApprovalRequested,
     CutReason,
+    Decided,
     Interruption,
     ModelCallFinished,
     StopReason,
@@ -21,13 +27,16 @@ from app.entries.trace import (
     TurnError,
     TurnSettled,
 )
-from app.turn.moves import Await, Call, Close, Done, Mend, Refuse, Run, Settle, next_move, read_life
-from tests.turn.lives import POLICY, Ledger, answer, finished, result, started
+from app.turn.decide import next_move
+from app.turn.life import Life, read_life
+from app.turn.moves import Await, Call, Close, Done, Mend, Pending, Refuse, Return, Run, Settle
+from app.turn.policy import Policy
+from tests.turn.lives import NURSE, PLANNING, POLICY, TOOLS, Ledger, answer, changed, finished, result, started
 
 CRASHES_MAX = 4
 STOPS_MAX = 3
-MOVES_MAX = 200
-NAMES = ("ask", "look", "pay", "ask", "look", "look", "masked", "narrowed", "nobody")
+MOVES_MAX = 300
+NAMES = ("ask", "look", "pay", "ask", "look", "look", "masked", "narrowed", "nobody", "sign", "consult", "consult", "hand_over")
 STOPS: tuple[StopReason, ...] = ("cancel", "stop", "disconnect", "interrupt", "shutdown")
 
 
@@ -48,7 +57,10 @@ class World:
     stops: int = 0
     moves: int = 0
     tools_made: int = 0
+    approved: set[str] = field(default_factory=set)
+    denied: set[str] = field(default_factory=set)
     cut: CutReason | None = None
+    policy: Policy = POLICY
     crash_one_in: int = 0
     stop_one_in: int = 0
 
@@ -56,14 +68,17 @@ class World:
         """Some lives are calm, in some the process dies at every other step."""
         self.crash_one_in = (0, 5, 12, 40)[self.choose(4)]
         self.stop_one_in = (0, 0, 15, 40)[self.choose(4)]
+        self.policy = (POLICY, PLANNING)[self.choose(2)]
 
     def chance(self, one_in: int) -> bool:
         return self.choose(one_in) == one_in - 1
 
-    def append(self, *bodies: Body | TraceBody) -> None:
+    def append(self, *bodies: Body | TraceBody | PlanChanged, run: int = 0, then: Callable[[], None] | None = None) -> None:
         """One transaction; before and after it the process may die and somebody may ask for a stop."""
         self.disturb()
-        self.ledger.append(*bodies)
+        self.ledger.append(*bodies, run=run)
+        if then is not None:
+            then()
         self.disturb()
 
     def disturb(self) -> None:
@@ -87,7 +102,10 @@ class World:
                     self.ledger.append(Interruption("lease_lost"))
 
     def next(self):
-        return next_move(read_life(self.ledger.entries, POLICY, input_seq=1, cut=self.cut))
+        return next_move(self.life())
+
+    def life(self) -> Life:
+        return read_life(self.ledger.entries, self.policy, input_seq=1, cut=self.cut)
 
     def run(self) -> None:
         while True:
@@ -100,52 +118,82 @@ class World:
 
     def do(self, move) -> None:
         match move:
-            case Call(step_index):
-                self.call(step_index)
+            case Call():
+                self.call(move)
             case Mend(call_id, status, error):
-                said = [self.partial(int(call_id.removeprefix("mcl_")), status)] if self.chance(2) else []
-                self.append(*said, ModelCallFinished(call_id, status, error=error))
-            case Run(call, again):
-                assert again == (self.tool_runs[call.tool_call_id] > 0 or self.started_before(call))
-                self.append(ToolStarted(call.tool_call_id, call.name))
-                self.tool_runs[call.tool_call_id] += 1
-                self.append(result(call.tool_call_id))
-            case Refuse(call, code, _):
-                self.append(ToolRejected(call.tool_call_id, call.name, code), result(call.tool_call_id))
-            case Close(calls):
-                assert calls
-                self.append(*[result(call.tool_call_id) for call in calls])
+                number = int(call_id.removeprefix("mcl_"))
+                said = [self.partial(number, status)] if self.chance(2) else []
+                self.append(*said, ModelCallFinished(call_id, status, error=error), run=self.run_of(number))
+            case Run(calls, run):
+                self.run_tools(calls, run)
+            case Refuse(call, code, _, run):
+                self.append(ToolRejected(call.tool_call_id, call.name, code), result(call.tool_call_id), run=run)
+            case Return(call, _, _, run):
+                self.append(result(call.tool_call_id), run=run)
+            case Close(closed):
+                assert closed
+                for one in closed:
+                    self.ledger.append(result(one.tool_call.tool_call_id), run=one.run)
             case Await(pending):
                 assert pending
-                self.client([one.tool_call_id for one in pending])
+                self.client(pending)
             case Settle(status, error, cut):
                 self.append(*([] if cut is None else [Interruption(cut)]), TurnSettled(status, error))
 
-    def started_before(self, call: ToolCall) -> bool:
-        return any(e.kind == "tool_started" and ToolStarted.decode(e.payload or "").tool_call_id == call.tool_call_id for e in self.ledger.entries)
+    def run_of(self, number: int) -> int:
+        return next(e.invocation for e in self.ledger.entries if e.kind == "model_call_started" and f'"mcl_{number}"' in (e.payload or ""))
 
-    def call(self, number: int) -> None:
-        self.append(started(number))
+    def run_tools(self, calls: tuple[ToolCall, ...], run: int) -> None:
+        mode = TOOLS[calls[0].name].mode
+        if mode is None:
+            self.append(*[ToolStarted(call.tool_call_id, call.name) for call in calls], run=run)
+            for call in calls:
+                self.tool_runs[call.tool_call_id] += 1
+                self.append(result(call.tool_call_id), run=run)
+            return
+        (call,) = calls
+        inner = len(self.life().runs)
+        begun = ToolStarted(call.tool_call_id, call.name, *NURSE, mode, inner)
+        if mode == "call":
+            asked = Message((Text(call.arguments),))
+            self.append(begun, run=run, then=lambda: self.ledger.append(asked, kind="agent_message", run=inner))
+        else:
+            self.append(begun, result(call.tool_call_id), run=run)
+
+    def call(self, move: Call) -> None:
+        number, run = move.step_index, move.run
+        self.append(started(number, move.exposure), run=run)
         self.provider_calls += 1
         self.disturb()
-        cut = read_life(self.ledger.entries, POLICY).cut
+        cut = self.life().cut
         if cut is not None:  # the reader sees the stop and gives up what it had read
             said = [self.partial(number, cut.status)] if self.chance(2) else []
-            self.append(*said, finished(number, cut.status, None, cut.error))
+            self.append(*said, finished(number, cut.status, None, cut.error), run=run)
             return
         kind = self.choose(16)
         if kind == 0:
-            self.append(finished(number, "failed", None, TurnError("upstream-error", "503", 503)))
+            self.append(finished(number, "failed", None, TurnError("upstream-error", "503", 503)), run=run)
         elif kind == 1:
-            self.append(self.partial(number, "failed"), finished(number, "failed", None, TurnError("stream-truncated", "cut")))
+            self.append(self.partial(number, "failed"), finished(number, "failed", None, TurnError("stream-truncated", "cut")), run=run)
         elif kind == 2:
-            self.append(finished(number, "refused", None, TurnError("context-over-budget", "too large")))
+            self.append(finished(number, "refused", None, TurnError("context-over-budget", "too large")), run=run)
         elif kind == 3:
-            self.append(answer(number, *self.parts(0)), finished(number))
+            self.append(answer(number, *self.parts(0)), finished(number), run=run)
+        elif kind in (4, 5, 6) and self.policy is PLANNING:
+            self.controls(number, run)
         else:
             parts = self.parts(3)
             stop = ("finished", "tool_calls", "tool_calls", "tool_calls", "tool_calls", "tool_calls", "length", "refused")[self.choose(8)]
-            self.append(answer(number, *parts, stop_reason=stop), finished(number, stop_reason=stop))
+            self.append(answer(number, *parts, stop_reason=stop), finished(number, stop_reason=stop), *asked_for(parts), run=run)
+
+    def controls(self, number: int, run: int) -> None:
+        """An answer of controls, with or without more beside them."""
+        plans = self.choose(3)
+        used = (PLAN_CONTROL,) * plans + (PROGRESS_CONTROL,) * self.choose(2)
+        beside = self.parts(1) if self.chance(3) else []
+        said = [answer(number, *beside)] if beside else []
+        changes = [changed(number, self.chance(2)) for _ in range(plans)]
+        self.append(*said, finished(number, controls=used), *changes, *asked_for(beside), run=run)
 
     def parts(self, calls_max: int) -> list[Part]:
         said: list[Part] = [Reasoning("hm")] if self.chance(3) else []
@@ -158,17 +206,21 @@ class World:
     def partial(self, number: int, status: str) -> Answer:
         return answer(number, *self.parts(2), status=status, stop_reason=None)
 
-    def client(self, pending: list[str]) -> None:
-        """Posts some results, or repeats old ones, or lets the turn wait; the service drops what has a result already."""
-        self.handed_out.update(pending)
-        posted = [one for one in pending if not self.chance(3)]
+    def client(self, pending: tuple[Pending, ...]) -> None:
+        """Decides on some, posts some results, or repeats old ones, or lets the turn wait; the service drops what has a result already."""
+        for one in pending:
+            if one.needs == "approval" and (not self.chance(3) or self.moves > MOVES_MAX // 2):
+                decision: Decided = "deny" if self.chance(3) else "approve"
+                decided = self.denied if decision == "deny" else self.approved
+                self.append(ApprovalDecided(one.tool_call_id, decision), then=partial(decided.add, one.tool_call_id))
+        asked = [one.tool_call_id for one in pending if one.needs == "result"]
+        self.handed_out.update(asked)
+        posted = [one for one in asked if not self.chance(3) or self.moves > MOVES_MAX // 2]
         posted += [one for one in sorted(self.handed_out) if self.chance(4)]
         known = {body.tool_call_id for body in self.results()}
         fresh = [one for one in dict.fromkeys(posted) if one not in known]
         if fresh:
             self.append(*[result(one) for one in fresh])
-        elif self.moves > MOVES_MAX // 2:
-            self.append(*[result(one) for one in pending])
 
     def results(self) -> list[ToolResult]:
         bodies = [decode(e.kind, e.payload or "") for e in self.ledger.entries if e.kind == "tool_result"]
@@ -177,3 +229,8 @@ class World:
     def answers(self) -> list[Answer]:
         bodies = [decode(e.kind, e.payload or "") for e in self.ledger.entries if e.kind == "assistant_message"]
         return [body for body in bodies if isinstance(body, Answer)]
+
+
+def asked_for(parts: list[Part]) -> list[ApprovalRequested]:
+    """What the service asks of a person as soon as an answer is there."""
+    return [ApprovalRequested(part.tool_call_id, part.name) for part in parts if isinstance(part, ToolCall) and part.name == "sign"]

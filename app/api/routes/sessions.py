@@ -87,6 +87,10 @@ async def get_state(exchange: Exchange) -> Response:
     return unchanged(tag) if not_modified(exchange.request, tag) else etagged(state, tag)
 
 
+async def get_plan(exchange: Exchange) -> Response:
+    return json_answer(await exchange.services.plans.view(exchange.tenant, exchange.path("session_id")))
+
+
 async def patch_state(exchange: Exchange) -> Response:
     state = await exchange.services.states.patch(exchange.tenant, exchange.path("session_id"), exchange.body, exchange.if_match())
     return json_answer(state, headers={"etag": f'"{state["head_seq"]}"'})
@@ -169,6 +173,17 @@ OPERATIONS = (
         WRITE,
         body=PUT_LINE,
         errors=(404, 409, 412),
+    ),
+    Operation(
+        "GET",
+        "/sessions/{session_id}/plan",
+        "get_plan",
+        TAG,
+        "The plan that the session's model keeps.",
+        get_plan,
+        {200: ok("Plan", "The plan, or null.")},
+        READ,
+        errors=(404,),
     ),
     Operation(
         "GET",

@@ -11,7 +11,7 @@ from app.api.documented import ok, plain, turn_or_events
 from app.api.headers import last_event_id, negotiate
 from app.api.routing import Answer, ASGIAnswer, Exchange, Operation, answered_once
 from app.api.schemas.basics import LIMIT, SEQ, integer, ref
-from app.api.schemas.turns import AGAIN, NOTHING, POST_TURN, TOOL_RESULTS
+from app.api.schemas.turns import AGAIN, DECISIONS, NOTHING, POST_TURN, TOOL_RESULTS
 from app.api.streaming import HEARTBEAT, OPENING, SSE_HEADERS, Streamed, gone
 from app.config.limits import LIST_LIMIT_DEFAULT
 from app.entries import lossless
@@ -19,6 +19,7 @@ from app.entries.errors import Fault, Invalid
 from app.formats.framing.sse import frame
 from app.services.entries import attributes_text
 from app.services.streams import Event
+from app.services.turns.decisions import GivenDecision
 from app.services.turns.desk import Accepted
 from app.services.turns.inputs import Again, ExtraMessage, Flags, TurnInput
 from app.services.turns.results import GivenResult
@@ -98,6 +99,16 @@ async def post_tool_results(exchange: Exchange) -> ASGIAnswer:
         _extra(body.get("extra_messages", ())),
         exchange.key,
         exchange.expected_head(),
+    )
+    return await answered(exchange, accepted, form, background=body.get("background", False))
+
+
+async def post_decisions(exchange: Exchange) -> ASGIAnswer:
+    form = negotiate(exchange.request.headers.get("accept"), FORMS)
+    body = exchange.body
+    decisions = [GivenDecision(one["tool_call_id"], one["decision"], one.get("reason")) for one in body["decisions"]]
+    accepted = await exchange.services.turns.decide(
+        exchange.tenant, exchange.path("session_id"), exchange.path("turn_id"), decisions, exchange.key, exchange.expected_head()
     )
     return await answered(exchange, accepted, form, background=body.get("background", False))
 
@@ -241,6 +252,18 @@ OPERATIONS = (
         _RUN,
         WRITE,
         body=TOOL_RESULTS,
+        errors=(404, 406, 409, 412),
+    ),
+    Operation(
+        "POST",
+        f"{_TURN}/decisions",
+        "post_decisions",
+        TAG,
+        "Decisions on the calls that wait for an approval.",
+        post_decisions,
+        _RUN,
+        WRITE,
+        body=DECISIONS,
         errors=(404, 406, 409, 412),
     ),
     Operation(

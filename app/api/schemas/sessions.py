@@ -1,4 +1,6 @@
-"""Sessions, their state and line, and verification."""
+"""Sessions, their state, plan and line, and verification."""
+
+from typing import get_args
 
 from app.api.schemas.agents import MODEL
 from app.api.schemas.basics import (
@@ -23,6 +25,7 @@ from app.api.schemas.basics import (
     ref,
     text,
 )
+from app.entries.plans import STEP_STATUSES, PlanStatus
 
 _TITLE = column(500)
 _STATE = {"type": "object", "description": 'State by scope: `{"session": {…}}`.'}
@@ -90,6 +93,27 @@ SESSION = answer(
     }
 )
 SESSION_LIST = listing(ref("Session"))
+
+_PLAN = answer(
+    {
+        "revision": integer(1),
+        "status": one_of(*get_args(PlanStatus)),
+        "objective": text(),
+        "steps": arr(answer({"text": text(), "status": one_of(*STEP_STATUSES)})),
+        "criteria": arr(text()),
+        "notes": arr(text()),
+    }
+)
+PLAN = answer(
+    {
+        "object": {"const": "plan"},
+        "session_id": SESSION_ID,
+        "seq": nullable(SEQ),
+        "plan": nullable(_PLAN),
+        "last_change": nullable(answer({"operation": text(), "accepted": BOOL, "feedback": nullable(text()), "call_id": CALL_ID})),
+    },
+    description="The last valid plan, active or not, and what the model's last change of it came to, in entry `seq`.",
+)
 
 STATE = answer({"object": {"const": "state"}, "session_id": SESSION_ID, "seq": nullable(SEQ), "head_seq": SEQ, "state": OBJECT})
 

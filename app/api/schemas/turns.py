@@ -72,6 +72,22 @@ TOOL_RESULTS = obj(
     ["results"],
 )
 
+DECISIONS = obj(
+    {
+        "decisions": arr(
+            obj(
+                {"tool_call_id": text(512, 1), "decision": one_of("approve", "deny"), "reason": nullable(text(limits.REASON_CHARS_MAX))},
+                ["tool_call_id", "decision"],
+            ),
+            least=1,
+            most=limits.ENTRIES_PER_APPEND_MAX // 2,
+        ),
+        "background": BOOL,
+        "expected_head": SEQ,
+    },
+    ["decisions"],
+)
+
 NOTHING = obj({})
 
 TURN_STATUSES = ("running", "requires_action", "completed", "failed", "cancelled", "interrupted")
@@ -127,6 +143,7 @@ EVENTS = (
     "tool_call.completed",
     "message.committed",
     "tool_result.committed",
+    "plan.changed",
     "progress",
     "turn.requires_action",
     "turn.completed",

@@ -24,7 +24,8 @@ def check_document(document: Any) -> list[Fault]:
     """Everything that is wrong with an agent document, in its order; empty where it may be stored.
 
     Codes: `unknown-key`, `unknown-renderer`, `not-yet-supported`, `missing`, `bad-type`, `bad-value`, `blank`, `too-long`, `too-many`,
-    `too-large`, `out-of-range`, `bad-schema`, `bad-id`, `duplicate-id`, `duplicate-renderer`, `bad-tool-name`, `duplicate-tool-name`.
+    `too-large`, `out-of-range`, `bad-schema`, `bad-id`, `duplicate-id`, `duplicate-renderer`, `bad-tool-name`, `duplicate-tool-name`,
+    `reserved-tool-name`.
     Whether the model's capacity is known is asked where it is resolved.
     """
     check = Check()
@@ -39,7 +40,7 @@ def check_document(document: Any) -> list[Fault]:
     check_state_schema(check, found.get("state_schema"))
     check_output_schema(check, found.get("output_schema"))
     check_skills(check, found.get("skills", []))
-    check_plan(check, found.get("plan", {}))
+    check_plan(check, found.get("plan", {}), found.get("tools", []))
     _policies(check, found)
     _turn(check, found.get("turn", {}))
     return check.faults

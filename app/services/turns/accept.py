@@ -17,7 +17,7 @@ from app.services.consequences import committed_events
 from app.services.minting import new_uuid
 from app.services.running import Facts, Options, decode_options
 from app.services.streams import Event, TurnKey, encode_events
-from app.services.turns.desk import Accepted, Desk, remembered_turn
+from app.services.turns.desk import Accepted, Cast, Desk, remembered_turn
 from app.services.turns.endings import REFUSING, Endings, Room
 from app.services.turns.inputs import Again, Flags, IdempotencyKey, Said, TurnInput, read_parts, with_known_media
 from app.services.write import THIS_TURN, Draft, spoken
@@ -143,7 +143,7 @@ class Acceptance:
             return await desk.replayed(tenant, session, appended.stored)
         ephemeral = _ephemeral(opening, before_seq, desk.writer.count)
         media = {digest: content for _, said, _, _ in opening.ephemeral for digest, (_, content) in said.media.items()}
-        desk.begin(facts, agent, appended, entries, drafts, events, ephemeral=ephemeral, media=media)
+        desk.begin(facts, Cast(agent), appended, entries, drafts, events, ephemeral=ephemeral, media=media)
         return Accepted(facts.session_id, format_id(TURN, facts.turn_id), facts.key.turn, cancels=facts.options.cancels)
 
     async def _with_media(self, tenant: UUID, session: SessionRow, opening: Opening, agent: AgentRevision) -> Opening:

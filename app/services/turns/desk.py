@@ -15,10 +15,10 @@ from app.entries.errors import Conflict, FenceLost, KeyReused, LedgerError, NotF
 from app.entries.ids import SESSION, format_id
 from app.entries.messages import Entry, NewEntry
 from app.entries.parts import Media
-from app.entries.trace import ModelCallStarted
+from app.entries.trace import ModelCallStarted, ToolStarted
 from app.models.resolve import ModelChoice
 from app.services.revisions import Revisions
-from app.services.running import Facts, Running, filled, policy_of, spelled_out
+from app.services.running import Facts, Options, Running, filled, policy_of, spelled_out
 from app.services.streams import Event, Streams, TurnKey
 from app.services.targets import Targets, overridden
 from app.services.turns.inputs import Fetch, IdempotencyKey, Said, with_fetched_media
@@ -28,6 +28,7 @@ from app.services.write import Draft, Writer
 from app.storage.rows import SessionRow, StoredAnswer
 from app.storage.store import Store
 from app.storage.types import Append, Appended, IdempotencyWrite, committed
+from app.turn.policy import Policy
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +46,18 @@ class Accepted:
     after: int = 0
     replayed: bool = False
     cancels: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """The agents of a turn: the one that it began with, and those that took part since."""
+
+    agent: AgentRevision
+    others: Sequence[AgentRevision] = ()
+
+    def policy(self, options: Options) -> Policy:
+        """What they may do."""
+        return policy_of(self.agent, options, self.others)
 
 
 def _model_of(agent: AgentRevision, session: SessionRow) -> ModelChoice:
@@ -103,12 +116,20 @@ class Desk:
         return await self.revisions.get(tenant, session.agent, session.agent_revision)
 
     async def agent_of_turn(self, tenant: UUID, session: SessionRow, entries: Sequence[Entry]) -> AgentRevision:
-        """The revision that a turn goes on under: that of its calls so far. One that the session adopted since is for the next turn."""
-        started = next((entry.payload for entry in reversed(entries) if entry.kind == ModelCallStarted.kind and entry.payload), None)
+        """The revision that a turn began with: that of its own run's calls. One that the session adopted since is for the next turn."""
+        calls = (entry for entry in entries if entry.kind == ModelCallStarted.kind and entry.invocation == 0)
+        started = next((entry.payload for entry in calls if entry.payload), None)
         body = None if started is None else ModelCallStarted.decode(started)
         if body is None or body.agent is None or body.agent_revision is None:
             return await self.agent(tenant, session)
         return await self.revisions.get(tenant, body.agent, body.agent_revision)
+
+    async def cast(self, tenant: UUID, session: SessionRow, entries: Sequence[Entry]) -> Cast:
+        """All agents of a turn so far: the one that it began with, and those that it was handed to or called."""
+        begun = [ToolStarted.decode(entry.payload) for entry in entries if entry.kind == ToolStarted.kind and entry.payload]
+        named = dict.fromkeys((one.agent, one.revision) for one in begun if one.agent is not None and one.revision is not None)
+        others = [await self.revisions.get(tenant, name or "", revision or 0) for name, revision in named]
+        return Cast(await self.agent_of_turn(tenant, session, entries), others)
 
     def check_model(self, agent: AgentRevision, session: SessionRow, override: Mapping[str, Any] | None) -> None:
         """Raises `Invalid` for a model that is not configured (any more), before anything is stored. `override` is the turn's own."""
@@ -144,7 +165,7 @@ class Desk:
     def begin(
         self,
         facts: Facts,
-        agent: AgentRevision,
+        cast: Cast,
         appended: Appended,
         entries: Sequence[NewEntry],
         drafts: Sequence[Draft],
@@ -153,14 +174,18 @@ class Desk:
         before: Sequence[Entry] = (),
         ephemeral: tuple[Ephemeral, ...] = (),
         media: Mapping[str, bytes] = MappingProxyType({}),
+        last_event_id: int = 0,
     ) -> Running:
-        """Starts the loop of a turn whose claim was just taken by an append of these entries and events."""
+        """Starts the loop of a turn whose claim was just taken by an append of these entries and events.
+
+        Where there are no events, the next one comes behind `last_event_id`.
+        """
         written = spelled_out(committed(tuple(entries), appended), drafts)
-        stream = self.streams.open(facts.key, appended.fence, events[-1].id)
+        stream = self.streams.open(facts.key, appended.fence, events[-1].id if events else last_event_id)
         running = Running(
             facts,
-            policy_of(agent, facts.options),
-            agent,
+            cast.policy(facts.options),
+            cast.agent,
             appended.fence,
             appended.last_seq,
             stream,
@@ -168,6 +193,7 @@ class Desk:
             [*before, *written],
             ephemeral,
             media,
+            {(one.name, one.revision): one for one in cast.others},
         )
         stream.lost = running.lose
         by_seq = {entry.seq: entry for entry in written}

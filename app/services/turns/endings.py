@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from app.entries.errors import ClaimExpired, FenceLost, HeadMismatch, PendingAct
 from app.entries.messages import Entry, NewEntry
 from app.entries.trace import CutReason, StopReason, StopRequested
 from app.services.consequences import Consequences, committed_events, follow
-from app.services.running import decode_options, policy_of
+from app.services.running import decode_options
 from app.services.streams import Event, TurnKey, encode_events
 from app.services.turns.desk import Desk
 from app.services.turns.loop import error_json, rested, usage_of
@@ -157,7 +157,7 @@ class Endings:
         """Appends the drafts and all that follows from them, up to the turn's end, with the events that tell of it."""
         desk = self._desk
         entries = await desk.store.ledger.turn_entries(tenant, session.session_id, row.number)
-        policy = policy_of(await desk.agent_of_turn(tenant, session, entries), decode_options(row.options))
+        policy = (await desk.cast(tenant, session, entries)).policy(decode_options(row.options))
         mended = mended or Mended()
         found = follow(
             entries,
@@ -180,7 +180,7 @@ class Endings:
                 release=append.release,
                 turn=_settled(row, found, entries),
                 call=mended.write,
-                session=append.session,
+                session=_patch(append.session, found),
                 events=(EventRow(events[-1].id, encode_events(events), row.number),),
             ),
         )
@@ -190,6 +190,14 @@ class Endings:
         status = found.settled.status if found.settled is not None else "interrupted"
         named = [*committed_events(found.drafts, session.head_seq + 1), (f"turn.{status}", "", 0)]
         return [Event(base + 1 + at, name, data, seq) for at, (name, data, seq) in enumerate(named)]
+
+
+def _patch(asked: SessionPatch | None, found: Consequences) -> SessionPatch | None:
+    """What the ending changes of the session, with the agent that it goes on with."""
+    adopted = found.patch
+    if asked is None or adopted is None:
+        return asked or adopted
+    return replace(adopted, clear_pending=asked.clear_pending)
 
 
 def next_event_base(row: TurnRow) -> int:

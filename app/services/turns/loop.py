@@ -9,23 +9,25 @@ from app.entries import lossless
 from app.entries.deltas import Usage
 from app.entries.errors import HeadMismatch
 from app.entries.messages import Entry
-from app.entries.trace import CutReason, ModelCallFinished, TurnError, usage_to_json
+from app.entries.trace import ModelCallFinished, TurnError, usage_to_json
 from app.services.calls import ModelCalls
 from app.services.consequences import Consequences, follow, is_over, pending_json
 from app.services.running import Running, patiently
+from app.services.turns.runs import Runs
 from app.services.turns.views import Views
 from app.services.write import Draft
 from app.storage.types import CallWrite, SessionPatch, TurnWrite
-from app.turn.life import read_life
-from app.turn.moves import Call, Done, Mend, Run, Settle, next_move
+from app.turn.decide import next_move
+from app.turn.moves import Call, Done, Mend, Run, Settle
 
 
 class Loop:
     """Runs turns whose claim this process holds. Nothing here belongs to an HTTP response."""
 
-    def __init__(self, calls: ModelCalls, views: Views) -> None:
+    def __init__(self, calls: ModelCalls, views: Views, runs: Runs) -> None:
         self._calls = calls
         self._views = views
+        self._runs = runs
 
     async def run(self, running: Running) -> None:
         """Runs a turn until it rests. Raises `FenceLost` where another writer took it."""
@@ -34,7 +36,7 @@ class Loop:
                 return
             if running.stop.is_set():
                 await self._hear_stop(running)
-            move = next_move(read_life(running.entries, running.policy, input_seq=running.facts.input_seq, cut=cut_of(running)))
+            move = next_move(running.life)
             match move:
                 case Done():
                     return
@@ -43,8 +45,13 @@ class Loop:
                     if running.stop.is_set():
                         await self._hear_stop(running)
                     rests = call is not None and await self.conclude(running, call.drafts, call.write, call.events)
-                case Run() | Mend():
-                    raise RuntimeError("an executor that no agent of this build can name")
+                case Run():
+                    drafts = await self._runs.run(running, move)
+                    if drafts is None:
+                        await self._hear_stop(running)
+                    rests = bool(drafts) and await self.conclude(running, drafts or [])
+                case Mend():
+                    raise RuntimeError("a call that this process reads is not mended by it")
                 case _:
                     rests = await self.conclude(running, [])
             if rests:
@@ -66,7 +73,7 @@ class Loop:
                 turn=running.number,
                 head_seq=running.head_seq,
                 input_seq=running.facts.input_seq,
-                cut=cut_of(running),
+                cut=running.cut,
             )
             try:
                 if found.awaited is not None:
@@ -91,7 +98,8 @@ class Loop:
             usage=usage_of(running.entries, found.drafts),
             settled=True,
         )
-        await running.commit(found.drafts, turn=turn, call=call, release=True, before=events, after=[(f"turn.{settled.status}", "")])
+        ending = [(f"turn.{settled.status}", "")]
+        await running.commit(found.drafts, turn=turn, call=call, session=found.patch, release=True, before=events, after=ending)
 
     async def _wait(self, running: Running, found: Consequences, call: CallWrite | None, events: Sequence[tuple[str, str]]) -> None:
         """The turn waits for its client: the claim is given back, and the event that says so ends the connection."""
@@ -122,11 +130,6 @@ class Loop:
         known = {entry.seq for entry in running.entries}
         running.entries += [entry for entry in await running.read_entries() if entry.kind == "stop_requested" and entry.seq not in known]
         running.entries.sort(key=lambda entry: entry.seq)
-
-
-def cut_of(running: Running) -> CutReason | None:
-    """A reason to end that no entry tells yet: the process is closing."""
-    return "terminated" if running.draining else None
 
 
 def usage_of(entries: Sequence[Entry], drafts: Sequence[Draft]) -> str | None:

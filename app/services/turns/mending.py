@@ -1,7 +1,7 @@
 """A call whose reader is gone: its answer and its attempts, as far as the delta log tells of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.entries import lossless
@@ -29,7 +29,8 @@ class Mended:
     def drafts(self, move: Mend, turn: int, entries: Sequence[Entry]) -> list[Draft]:
         """The partial answer, where anything was said, and the call's end. `entries` are the turn's own."""
         known = self if self.call_id == move.call_id else Mended()
-        started = _started(entries, move.call_id)
+        begun = _started(entries, move.call_id)
+        started = None if begun is None else ModelCallStarted.decode(begun.payload or "")
         answer = known.fold.answer(Status(move.status), None if started is None else started.model, move.call_id)
         status = "abandoned" if move.status == "interrupted" and not answer.parts else move.status
         attempts = [*known.failed, lost_attempt_json(len(known.failed) + 1, "abandoned")]
@@ -38,9 +39,9 @@ class Mended:
         if uuid is not None:
             offset = 0 if answer.parts else None
             self.write = CallWrite(uuid, turn=turn, status=status, attempts=lossless.dumps(attempts), answer_offset=offset)
-        agent = None if started is None else started.agent
-        end = Draft(finished.kind, finished.encode(), turn, agent=agent)
-        return [Draft("assistant_message", answer, turn, agent=agent), end] if answer.parts else [end]
+        end = Draft(finished.kind, finished.encode(), turn)
+        drafts = [Draft("assistant_message", answer, turn), end] if answer.parts else [end]
+        return [replace(draft, agent=begun.agent, invocation=begun.invocation, hidden=begun.hidden) for draft in drafts] if begun else drafts
 
 
 async def read_log(streams: Streams, key: TurnKey) -> Mended:
@@ -61,6 +62,7 @@ async def read_log(streams: Streams, key: TurnKey) -> Mended:
     return mended
 
 
-def _started(entries: Sequence[Entry], call_id: str) -> ModelCallStarted | None:
-    found = (ModelCallStarted.decode(entry.payload) for entry in reversed(entries) if entry.kind == ModelCallStarted.kind and entry.payload)
-    return next((started for started in found if started.call_id == call_id), None)
+def _started(entries: Sequence[Entry], call_id: str) -> Entry | None:
+    """The entry that began the call: whose run it was, its end is of too."""
+    calls = (entry for entry in reversed(entries) if entry.kind == ModelCallStarted.kind and entry.payload)
+    return next((entry for entry in calls if ModelCallStarted.decode(entry.payload or "").call_id == call_id), None)

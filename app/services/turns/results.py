@@ -1,26 +1,23 @@
 """A client's results for a turn that waits: stored at once, and the loop goes on when none is missing any more."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from app.config.limits import ACCEPT_TRIES_MAX
-from app.entries import lossless
 from app.entries.errors import ClaimExpired, Conflict, Fault, HeadMismatch, Invalid, SessionBusy
-from app.entries.ids import SESSION, TURN, format_id
-from app.entries.messages import Answer, Entry, ToolResult, decode, encode, with_parts
-from app.entries.parts import Part, Text, ToolCall
-from app.services.consequences import committed_events, follow, pending_json
-from app.services.running import Facts, decode_options, policy_of
-from app.services.streams import Event, TurnKey, encode_events
-from app.services.turns.desk import Accepted, Desk, remembered_turn
-from app.services.turns.endings import SETTLED, next_event_base
+from app.entries.messages import Entry, ToolResult, decode
+from app.entries.parts import Part, Text
+from app.services.consequences import of_run
+from app.services.running import decode_options
+from app.services.turns.desk import Accepted, Desk
+from app.services.turns.endings import SETTLED
 from app.services.turns.inputs import ExtraMessage, IdempotencyKey, Said, read_parts, with_known_media
-from app.services.write import Draft, loaded
-from app.storage.rows import SessionRow, TurnRow
-from app.storage.types import Append, Claim, EventRow, SessionPatch, TurnWrite
-from app.turn.moves import Await
+from app.services.turns.resuming import Resuming
+from app.services.write import Draft
+from app.storage.rows import TurnRow
+from app.turn.life import Life, read_life
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +34,7 @@ class Results:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._resuming = Resuming(desk)
 
     async def post(
         self,
@@ -57,144 +55,55 @@ class Results:
             again = await desk.replay(tenant, session, key)
             if again is not None:
                 return again
-            entries = await self._entries(tenant, session.session_id, row.number)
+            entries = await self._resuming.entries(tenant, session.session_id, row.number)
             said = await with_known_media(desk.store.blobs, tenant, session.session_id, said)
-            fresh = _fresh(entries, results, said, row)
+            life = read_life(entries, (await desk.cast(tenant, session, entries)).policy(decode_options(row.options)))
+            fresh = _fresh(life, entries, results, said, row)
             if not fresh:
-                return Accepted(session_id, turn_id, row.number, await self._last_wait(tenant, session.session_id, row))
-            if row.status in SETTLED:
-                raise Conflict("The turn is settled; its calls have their results.", "turn-settled")
-            if row.status != "requires_action":
-                raise SessionBusy(turn_id)
-            desk.check_open()
-            if expected_head is not None and expected_head != session.head_seq:
-                raise HeadMismatch(session.head_seq)
+                return Accepted(session_id, turn_id, row.number, await self._resuming.last_wait(tenant, session.session_id, row))
+            self._resuming.check(session, row, turn_id, expected_head)
             drafts = fresh + _extra(extra, row.number)
             try:
-                return await self._store(tenant, session, row, entries, drafts, key)
+                return await self._resuming.store(tenant, session, row, entries, drafts, key)
             except (HeadMismatch, SessionBusy, ClaimExpired):
                 continue  # with an expected head, the next look raises
         raise SessionBusy(turn_id)
 
-    async def _last_wait(self, tenant: UUID, session: UUID, row: TurnRow) -> int:
-        """The cursor before the event that says what a waiting turn waits for; the start of the events of any other."""
-        bounds = await self._desk.store.deltas.bounds(tenant, session, row.number) if row.status == "requires_action" else None
-        return 0 if bounds is None else bounds[1] - 1
 
-    async def _store(
-        self, tenant: UUID, session: SessionRow, row: TurnRow, entries: list[Entry], drafts: list[Draft], key: IdempotencyKey | None
-    ) -> Accepted:
-        desk = self._desk
-        agent = await desk.agent_of_turn(tenant, session, entries)
-        options = decode_options(row.options)
-        policy = policy_of(agent, options)
-        found = follow(entries, drafts, policy, turn=row.number, head_seq=session.head_seq, input_seq=row.input_seq)
-        base = next_event_base(row)
-        events = [Event(base + 1 + at, name, data, seq) for at, (name, data, seq) in enumerate(committed_events(drafts, session.head_seq + 1))]
-        append = Append(expected_head=session.head_seq, idempotency=remembered_turn(key, session.session_id, row.number, base))
-        if isinstance(found.move, Await):
-            waiting = pending_json(found.move.pending)
-            return await self._keep_waiting(tenant, session, row, drafts, waiting, append, events)
-        facts = Facts(
-            TurnKey(tenant, session.session_id, row.number),
-            format_id(SESSION, session.session_id),
-            row.turn_id,
-            row.follows,
-            row.retry_of,
-            row.input_seq,
-            options,
-        )
-        append = replace(
-            append,
-            claim=Claim(row.number, desk.holder, desk.lease_seconds),
-            turn=TurnWrite(number=row.number, status="running", pending="[]"),
-            session=SessionPatch(clear_pending=True),
-            events=(EventRow(events[-1].id, encode_events(events)),),
-        )
-        stored, blobs = await desk.writer.prepare(drafts)
-        appended = await desk.claim(tenant, session, replace(append, entries=stored, blobs=blobs))
-        if not appended.replayed:
-            desk.begin(facts, agent, appended, stored, drafts, events, before=entries)
-        cancels = options.cancels and not appended.replayed
-        return Accepted(facts.session_id, format_id(TURN, row.turn_id), row.number, base, appended.replayed, cancels)
-
-    async def _keep_waiting(
-        self,
-        tenant: UUID,
-        session: SessionRow,
-        row: TurnRow,
-        drafts: list[Draft],
-        pending: list[dict[str, Any]],
-        append: Append,
-        events: list[Event],
-    ) -> Accepted:
-        views, session_id = self._desk.views, session.session_id
-        view = await views.view(tenant, session_id, row.number)
-        coming = range(session.head_seq + 1, session.head_seq + 1 + len(drafts))
-        shown = {"type": "turn.requires_action", "turn": {**view, "pending": pending, "entry_seqs": [*view["entry_seqs"], *coming]}}
-        events = [*events, Event(events[-1].id + 1, "turn.requires_action", lossless.dumps(shown))]
-        # The claim is taken and given back at once: it makes the ids of these events nobody else's, also after a purge.
-        append = replace(
-            append,
-            claim=Claim(row.number, self._desk.holder, self._desk.lease_seconds),
-            release=True,
-            turn=TurnWrite(number=row.number, status="requires_action", pending=lossless.dumps(pending)),
-            events=(EventRow(events[-1].id, encode_events(events)),),
-        )
-        appended = await self._desk.writer.append(tenant, session_id, drafts, append)
-        return Accepted(format_id(SESSION, session_id), format_id(TURN, row.turn_id), row.number, events[0].id - 1, appended.replayed)
-
-    async def _entries(self, tenant: UUID, session: UUID, turn: int) -> list[Entry]:
-        """The turn's entries with long texts put back inline, as the loop keeps them."""
-        found = await self._desk.store.ledger.turn_entries(tenant, session, turn)
-        digests = [digest for entry in found for digest in entry.blobs]
-        texts = await self._desk.store.blobs.load(tenant, session, digests) if digests else {}
-        return [_inline(entry, texts) if entry.blobs else entry for entry in found]
-
-
-def _inline(entry: Entry, texts: Mapping[str, tuple[str, bytes]]) -> Entry:
-    if entry.payload is None:
-        return entry
-    body = decode(entry.kind, entry.payload)
-    return entry._replace(payload=encode(with_parts(body, tuple(loaded(part, texts) for part in body.parts))), blobs=())
-
-
-def _fresh(entries: Sequence[Entry], results: Sequence[GivenResult], said: Sequence[Said], row: TurnRow) -> list[Draft]:
+def _fresh(life: Life, entries: Sequence[Entry], results: Sequence[GivenResult], said: Sequence[Said], row: TurnRow) -> list[Draft]:
     """Drafts of the results that are not stored yet. The same again is ignored; another content is a conflict."""
-    calls, known = _calls(entries)
-    fresh: dict[str, Draft] = {}
+    known = _results(entries)
+    fresh: list[Draft] = []
     for at, (result, content) in enumerate(zip(results, said, strict=True)):
-        call = calls.get(result.tool_call_id)
-        if call is None:
+        tool = life.tools.get(result.tool_call_id)
+        if tool is None:
             raise Invalid([Fault(f"/results/{at}/tool_call_id", "unknown-tool-call", "The turn has no call of this id; see its `pending`.")])
-        body = ToolResult(result.tool_call_id, content.parts, call.name, result.is_error)
+        body = ToolResult(result.tool_call_id, content.parts, tool.call.name, result.is_error)
         before = known.get(result.tool_call_id)
         if before is None:
+            if tool.approval == "requested" and row.status not in SETTLED:
+                raise Conflict("Somebody has to approve of this call first; see the turn's `pending`.", "approval-needed")
             known[result.tool_call_id] = body
-            fresh[result.tool_call_id] = Draft("tool_result", body, row.number, media=content.media)
+            fresh.append(of_run(Draft("tool_result", body, row.number, media=content.media), life.runs[tool.run]))
         elif (_plain(before.parts), before.is_error) != (_plain(body.parts), body.is_error):
             if row.status in SETTLED:
                 raise Conflict("The turn is settled; its calls have their results.", "turn-settled")
             raise Conflict("This call has another result already; a stored result never changes.", "tool-result-conflict")
-    return list(fresh.values())
+    return fresh
 
 
 def _plain(parts: tuple[Part, ...]) -> tuple[object, ...]:
     return tuple(part.text if isinstance(part, Text) else part for part in parts)
 
 
-def _calls(entries: Sequence[Entry]) -> tuple[dict[str, ToolCall], dict[str, ToolResult]]:
-    calls: dict[str, ToolCall] = {}
+def _results(entries: Sequence[Entry]) -> dict[str, ToolResult]:
     results: dict[str, ToolResult] = {}
     for entry in entries:
-        if entry.payload is None or entry.kind not in ("assistant_message", "tool_result"):
-            continue
-        body = decode(entry.kind, entry.payload)
-        if isinstance(body, Answer):
-            calls |= {part.tool_call_id: part for part in body.parts if isinstance(part, ToolCall)}
-        elif isinstance(body, ToolResult):
-            results.setdefault(body.tool_call_id, body)
-    return calls, results
+        if entry.kind == "tool_result" and entry.payload is not None:
+            body = decode(entry.kind, entry.payload)
+            if isinstance(body, ToolResult):
+                results.setdefault(body.tool_call_id, body)
+    return results
 
 
 def _extra(extra: Sequence[ExtraMessage], turn: int) -> list[Draft]:

@@ -13,6 +13,7 @@ from app.entries.trace import StopReason
 from app.services.streams import TERMINAL, Event, Gone, TurnKey
 from app.services.transcripts import Transcripts
 from app.services.turns.accept import Acceptance, not_retryable, opening_again, opening_of
+from app.services.turns.decisions import Decisions, GivenDecision
 from app.services.turns.desk import Accepted, Desk
 from app.services.turns.endings import SETTLED, Endings, Room
 from app.services.turns.inputs import Again, ExtraMessage, IdempotencyKey, TurnInput
@@ -40,6 +41,7 @@ class TurnService:
         self._transcripts = transcripts
         self._acceptance = Acceptance(desk, endings)
         self._results = Results(desk)
+        self._decisions = Decisions(desk)
 
     async def accept(self, tenant: UUID, session_id: str, wanted: TurnInput, key: IdempotencyKey | None = None) -> Accepted:
         """Accepts an input: durable when this returns, its loop started."""
@@ -82,6 +84,18 @@ class TurnService:
     ) -> Accepted:
         """Stores results of client tools; the turn goes on when none is missing."""
         return await self._results.post(tenant, session_id, turn_id, results, extra, key, expected_head)
+
+    async def decide(
+        self,
+        tenant: UUID,
+        session_id: str,
+        turn_id: str,
+        decisions: Sequence[GivenDecision],
+        key: IdempotencyKey | None = None,
+        expected_head: int | None = None,
+    ) -> Accepted:
+        """Stores decisions on calls that wait for an approval; the turn goes on when nothing is missing."""
+        return await self._decisions.post(tenant, session_id, turn_id, decisions, key, expected_head)
 
     async def cancel(self, tenant: UUID, session_id: str, turn_id: str, reason: StopReason = "cancel") -> dict[str, Any]:
         """Ends a turn, durably; the Turn as it then stands (still `running` where its holder needs longer)."""

@@ -9,7 +9,7 @@ import pytest
 from app.config.settings import Settings
 from app.config.upstreams import Upstream
 from app.outbound.exchange import Outgoing
-from app.services import calls as calls_module
+from app.services.relays import Relay
 from app.storage.types import Append, Appended
 from tests.services.turns.faulty import Real, around_appends, inside, kinds
 from tests.services.turns.test_tools import CALL, DONE, TOOLS, waiting
@@ -94,7 +94,7 @@ async def test_a_stop_that_comes_before_the_dispatch_keeps_the_call_at_home(sett
 async def test_an_answer_that_is_whole_stays_whole_whatever_ends_the_turn(settings: Settings) -> None:
     async with inside(settings) as here:
         world = here.world
-        read = calls_module._read
+        read = Relay._read
 
         async def lingering(*given: Any) -> None:
             await read(*given)
@@ -102,7 +102,7 @@ async def test_an_answer_that_is_whole_stays_whole_whatever_ends_the_turn(settin
             await asyncio.sleep(5)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(calls_module, "_read", lingering)
+            patch.setattr(Relay, "_read", lingering)
             session = await world.session(script=[{"text": "Whole."}])
             assert (await world.turn(session))["status"] == "completed"
         answer = (await world.raw(session))[1]
@@ -112,7 +112,7 @@ async def test_an_answer_that_is_whole_stays_whole_whatever_ends_the_turn(settin
 async def test_an_answer_that_cannot_be_read_fails_the_turn_with_what_came(settings: Settings) -> None:
     async with inside(settings) as here:
         world = here.world
-        say, said = calls_module._say, 0
+        say, said = Relay._say, 0
 
         def broken(*given: Any) -> None:
             nonlocal said
@@ -122,7 +122,7 @@ async def test_an_answer_that_cannot_be_read_fails_the_turn_with_what_came(setti
             say(*given)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(calls_module, "_say", broken)
+            patch.setattr(Relay, "_say", broken)
             session = await world.session(script=[{"text": "Some words that come", "chunk_chars": 2}, DONE])
             turn = await world.turn(session)
         assert (turn["status"], turn["error"]["code"]) == ("failed", "upstream-error")

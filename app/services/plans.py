@@ -1,0 +1,32 @@
+"""The plan of a session, as its model keeps it."""
+
+from typing import Any
+from uuid import UUID
+
+from app.entries.errors import NotFound
+from app.entries.ids import SESSION, parse_id
+from app.entries.settings import PlanChanged
+from app.storage.rows import EntryFilter
+from app.storage.store import Store
+
+
+class Plans:
+    """Reads plans; only a model's controls change one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def view(self, tenant: UUID, session_id: str) -> dict[str, Any]:
+        """The Plan resource: the last valid plan, and what the last control came to. Raises `NotFound`."""
+        session = parse_id(SESSION, session_id)
+        row = None if session is None else await self._store.sessions.get(tenant, session)
+        if row is None:
+            raise NotFound("There is no such session.")
+        chosen = EntryFilter(line=None, kinds=(PlanChanged.kind,), descending=True)
+        found = await self._store.ledger.entries(tenant, row.session_id, chosen, 1)
+        change = PlanChanged.decode(found[0].payload) if found and found[0].payload is not None else None
+        view: dict[str, Any] = {"object": "plan", "session_id": session_id, "seq": found[0].seq if found else None, "plan": None, "last_change": None}
+        if change is None:
+            return view
+        told = {"operation": change.operation, "accepted": change.accepted, "feedback": change.feedback, "call_id": change.call_id}
+        return view | {"plan": None if change.plan is None else change.plan.to_json(), "last_change": told}

@@ -1,0 +1,86 @@
+"""Decisions on calls that somebody has to approve of: stored at once, and the turn goes on where nothing is missing any more."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.config.limits import ACCEPT_TRIES_MAX
+from app.entries.errors import ClaimExpired, Conflict, Fault, HeadMismatch, Invalid, SessionBusy
+from app.entries.trace import ApprovalDecided, Decided
+from app.services.consequences import of_run
+from app.services.running import decode_options
+from app.services.turns.desk import Accepted, Desk
+from app.services.turns.endings import SETTLED
+from app.services.turns.inputs import IdempotencyKey
+from app.services.turns.resuming import Resuming
+from app.services.write import Draft
+from app.storage.rows import TurnRow
+from app.turn.life import Life, read_life
+
+
+@dataclass(frozen=True, slots=True)
+class GivenDecision:
+    """One decision of a request. `reason` is told to the model where the call is denied."""
+
+    tool_call_id: str
+    decision: Decided
+    reason: str | None = None
+
+
+class Decisions:
+    """Takes decisions; raises `Invalid` for calls that wait for none, `Conflict` for settled turns and other decisions, and writes nothing then."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._resuming = Resuming(desk)
+
+    async def post(
+        self,
+        tenant: UUID,
+        session_id: str,
+        turn_id: str,
+        decisions: Sequence[GivenDecision],
+        key: IdempotencyKey | None,
+        expected_head: int | None = None,
+    ) -> Accepted:
+        """Stores the decisions that are new. An approved call runs, or waits for its result; a denied one gets an error result."""
+        desk = self._desk
+        for _ in range(ACCEPT_TRIES_MAX):
+            session = await desk.views.session(tenant, session_id)
+            row = await desk.views.turn(tenant, session.session_id, turn_id)
+            again = await desk.replay(tenant, session, key)
+            if again is not None:
+                return again
+            entries = await self._resuming.entries(tenant, session.session_id, row.number)
+            life = read_life(entries, (await desk.cast(tenant, session, entries)).policy(decode_options(row.options)))
+            fresh = _fresh(life, decisions, row)
+            if not fresh:
+                return Accepted(session_id, turn_id, row.number, await self._resuming.last_wait(tenant, session.session_id, row))
+            self._resuming.check(session, row, turn_id, expected_head)
+            try:
+                return await self._resuming.store(tenant, session, row, entries, fresh, key)
+            except (HeadMismatch, SessionBusy, ClaimExpired):
+                continue  # with an expected head, the next look raises
+        raise SessionBusy(turn_id)
+
+
+def _fresh(life: Life, decisions: Sequence[GivenDecision], row: TurnRow) -> list[Draft]:
+    """Drafts of the decisions that are not stored yet. The same again is ignored; another one is a conflict."""
+    fresh: dict[str, Draft] = {}
+    made: dict[str, Decided] = {}
+    for at, given in enumerate(decisions):
+        tool = life.tools.get(given.tool_call_id)
+        if tool is None or tool.approval is None:
+            raise Invalid(
+                [Fault(f"/decisions/{at}/tool_call_id", "no-approval-asked", "Of this call nobody asked for an approval; see the turn's `pending`.")]
+            )
+        before = made.get(given.tool_call_id) or (tool.approval if tool.approval != "requested" else None)
+        if before is None and tool.result_seq is None:
+            made[given.tool_call_id] = given.decision
+            decided = ApprovalDecided(given.tool_call_id, given.decision, given.reason)
+            fresh[given.tool_call_id] = of_run(Draft(decided.kind, decided.encode(), row.number), life.runs[tool.run])
+        elif before != given.decision:
+            if row.status in SETTLED or before is None:
+                raise Conflict("The turn is settled; its calls have their results.", "turn-settled")
+            raise Conflict("This call was decided on already; a decision never changes.", "decision-conflict")
+    return list(fresh.values())

@@ -1,0 +1,120 @@
+"""A turn that waits goes on: what its client sent is stored, and the loop begins again where nothing is missing any more."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from app.entries import lossless
+from app.entries.errors import Conflict, HeadMismatch, SessionBusy
+from app.entries.ids import SESSION, TURN, format_id
+from app.entries.messages import Entry, decode, encode, with_parts
+from app.services.consequences import committed_events, follow, pending_json
+from app.services.running import Facts, decode_options
+from app.services.streams import Event, TurnKey, encode_events
+from app.services.turns.desk import Accepted, Desk, remembered_turn
+from app.services.turns.endings import SETTLED, next_event_base
+from app.services.turns.inputs import IdempotencyKey
+from app.services.write import Draft, loaded
+from app.storage.rows import SessionRow, TurnRow
+from app.storage.types import Append, Claim, EventRow, SessionPatch, TurnWrite
+
+
+class Resuming:
+    """What results and decisions have in common. Everything that follows from them is in the append that stores them."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def check(self, session: SessionRow, row: TurnRow, turn_id: str, expected_head: int | None) -> None:
+        """Raises where the turn does not wait, or not at the head that the client expects."""
+        if row.status in SETTLED:
+            raise Conflict("The turn is settled; its calls have their results.", "turn-settled")
+        if row.status != "requires_action":
+            raise SessionBusy(turn_id)
+        self._desk.check_open()
+        if expected_head is not None and expected_head != session.head_seq:
+            raise HeadMismatch(session.head_seq)
+
+    async def last_wait(self, tenant: UUID, session: UUID, row: TurnRow) -> int:
+        """The cursor before the event that says what a waiting turn waits for; the start of the events of any other."""
+        bounds = await self._desk.store.deltas.bounds(tenant, session, row.number) if row.status == "requires_action" else None
+        return 0 if bounds is None else bounds[1] - 1
+
+    async def store(
+        self, tenant: UUID, session: SessionRow, row: TurnRow, entries: list[Entry], drafts: list[Draft], key: IdempotencyKey | None
+    ) -> Accepted:
+        desk = self._desk
+        options = decode_options(row.options)
+        cast = await desk.cast(tenant, session, entries)
+        found = follow(entries, drafts, cast.policy(options), turn=row.number, head_seq=session.head_seq, input_seq=row.input_seq)
+        base = next_event_base(row)
+        drafts = found.drafts if found.awaited is not None else drafts
+        events = [Event(base + 1 + at, name, data, seq) for at, (name, data, seq) in enumerate(committed_events(drafts, session.head_seq + 1))]
+        append = Append(expected_head=session.head_seq, idempotency=remembered_turn(key, session.session_id, row.number, base))
+        if found.awaited is not None:
+            waiting = pending_json(found.awaited.pending)
+            return await self._keep_waiting(tenant, session, row, drafts, waiting, append, events)
+        facts = Facts(
+            TurnKey(tenant, session.session_id, row.number),
+            format_id(SESSION, session.session_id),
+            row.turn_id,
+            row.follows,
+            row.retry_of,
+            row.input_seq,
+            options,
+        )
+        append = replace(
+            append,
+            claim=Claim(row.number, desk.holder, desk.lease_seconds),
+            turn=TurnWrite(number=row.number, status="running", pending="[]"),
+            session=SessionPatch(clear_pending=True),
+            events=(EventRow(events[-1].id, encode_events(events)),) if events else (),
+        )
+        stored, blobs = await desk.writer.prepare(drafts)
+        appended = await desk.claim(tenant, session, replace(append, entries=stored, blobs=blobs))
+        if not appended.replayed:
+            desk.begin(facts, cast, appended, stored, drafts, events, before=entries, last_event_id=base)
+        cancels = options.cancels and not appended.replayed
+        return Accepted(facts.session_id, format_id(TURN, row.turn_id), row.number, base, appended.replayed, cancels)
+
+    async def _keep_waiting(
+        self,
+        tenant: UUID,
+        session: SessionRow,
+        row: TurnRow,
+        drafts: list[Draft],
+        pending: list[dict[str, Any]],
+        append: Append,
+        events: list[Event],
+    ) -> Accepted:
+        views, session_id = self._desk.views, session.session_id
+        view = await views.view(tenant, session_id, row.number)
+        coming = range(session.head_seq + 1, session.head_seq + 1 + len(drafts))
+        shown = {"type": "turn.requires_action", "turn": {**view, "pending": pending, "entry_seqs": [*view["entry_seqs"], *coming]}}
+        base = next_event_base(row)
+        events = [*events, Event(base + len(events) + 1, "turn.requires_action", lossless.dumps(shown))]
+        # The claim is taken and given back at once: it makes the ids of these events nobody else's, also after a purge.
+        append = replace(
+            append,
+            claim=Claim(row.number, self._desk.holder, self._desk.lease_seconds),
+            release=True,
+            turn=TurnWrite(number=row.number, status="requires_action", pending=lossless.dumps(pending)),
+            events=(EventRow(events[-1].id, encode_events(events)),),
+        )
+        appended = await self._desk.writer.append(tenant, session_id, drafts, append)
+        return Accepted(format_id(SESSION, session_id), format_id(TURN, row.turn_id), row.number, base, appended.replayed)
+
+    async def entries(self, tenant: UUID, session: UUID, turn: int) -> list[Entry]:
+        """The turn's entries with long texts put back inline, as the loop keeps them."""
+        found = await self._desk.store.ledger.turn_entries(tenant, session, turn)
+        digests = [digest for entry in found for digest in entry.blobs]
+        texts = await self._desk.store.blobs.load(tenant, session, digests) if digests else {}
+        return [_inline(entry, texts) if entry.blobs else entry for entry in found]
+
+
+def _inline(entry: Entry, texts: Mapping[str, tuple[str, bytes]]) -> Entry:
+    if entry.payload is None:
+        return entry
+    body = decode(entry.kind, entry.payload)
+    return entry._replace(payload=encode(with_parts(body, tuple(loaded(part, texts) for part in body.parts))), blobs=())

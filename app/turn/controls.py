@@ -1,0 +1,52 @@
+"""Controls in an answer: taken out of it, and what each of them came to."""
+
+from dataclasses import dataclass
+
+from app.entries import lossless
+from app.entries.messages import Answer
+from app.entries.parts import ToolCall
+from app.entries.plans import CONTROLS, EXPOSED, PLAN_CONTROL, PROGRESS_CHARS_MAX, Exposure, Plan, flattened
+from app.entries.settings import PlanChanged
+from app.turn.admission import acted_on
+from app.turn.plan import change_plan
+
+
+@dataclass(frozen=True, slots=True)
+class Controlled:
+    """An answer without its controls. `used` are their names, in order; `progress` the lines that were told."""
+
+    answer: Answer
+    used: tuple[str, ...] = ()
+    changes: tuple[PlanChanged, ...] = ()
+    progress: tuple[str, ...] = ()
+
+
+def take_controls(answer: Answer, call_id: str, plan: Plan | None, exposure: Exposure) -> Controlled:
+    """Takes the controls out of an answer of an agent that has a plan. A truncated or unfinished answer keeps them: nothing of it is acted on.
+
+    What is said beside a rejected change stays (X-67). A control that was not shown is none the less no tool: its change is rejected.
+    """
+    calls = [part for part in answer.parts if isinstance(part, ToolCall) and part.name in CONTROLS]
+    if not calls or acted_on(answer) is not None:
+        return Controlled(answer)
+    changes: list[PlanChanged] = []
+    progress: list[str] = []
+    for call in calls:
+        if call.name == PLAN_CONTROL:
+            change = change_plan(plan, call.arguments, shown=PLAN_CONTROL in EXPOSED[exposure])
+            plan = change.plan
+            changes.append(PlanChanged(plan, change.operation, change.accepted, change.feedback, call_id, call.arguments))
+        elif line := _progress(call.arguments):
+            progress.append(line)
+    parts = tuple(part for part in answer.parts if part not in calls)
+    return Controlled(answer._replace(parts=parts), tuple(call.name for call in calls), tuple(changes), tuple(progress))
+
+
+def _progress(arguments: str) -> str:
+    """The line that a progress control tells, flattened and cut; empty where it tells none."""
+    try:
+        asked = lossless.loads(arguments)
+    except lossless.InvalidJson:
+        return ""
+    line = asked.get("text") if isinstance(asked, dict) else None
+    return flattened(line, PROGRESS_CHARS_MAX) if isinstance(line, str) else ""
