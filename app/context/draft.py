@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
+from app.context.snapshots import RuntimeContext
 from app.context.sources import SourceMessage, Sources, Tool
 from app.entries.parts import Part
 from app.models.resolve import Target
@@ -64,6 +65,9 @@ class Reason(StrEnum):
     DISABLED = "disabled"
     NOT_ENFORCED = "not_enforced"
     ABSENT = "absent"
+    SKILL_EXPANDED = "skill_expanded"  # its text stands before the words of the user message that it was selected for
+    SKILL_REPLAYED = "skill_replayed"  # a snapshot of an older form, as a message of its own
+    ANCHOR_ABSENT = "anchor_absent"  # the message that it was selected for is not in the window
 
 
 class History(NamedTuple):
@@ -113,7 +117,7 @@ class EphemeralOrigin:
 Places = tuple[int | None, ...]
 """Of each part of a message, where the part stands that it is of; None for a part that nobody said."""
 
-Origin = History | ToolRepair | Rendered | EphemeralOrigin
+Origin = History | ToolRepair | Rendered | EphemeralOrigin | RuntimeContext
 
 
 class NeutralMessage(NamedTuple):

@@ -9,6 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from app.context.snapshots import SkillSnapshot
 from app.entries.messages import Body, Entry, decode
 from app.entries.parts import Part
 from app.models.resolve import Limits, ModelChoice, Target
@@ -154,6 +155,7 @@ class Sources:
     session's ledger at the head, failed answers and left lines included (S2-17); every `message_index` is below it.
     `window_from_seq`: where the line begins. `state_seq`: the entry that set the state, None where none did.
     `running_turn`: the number of the turn that runs or waits for results, None for an idle session.
+    `skill_snapshots`: those of the current line, oldest first.
     """
 
     session_id: str
@@ -170,3 +172,4 @@ class Sources:
     overrides: Overrides = Overrides()
     continuation: Continuation | None = None
     invocation: Invocation = Invocation()
+    skill_snapshots: tuple[SkillSnapshot, ...] = ()

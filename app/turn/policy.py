@@ -13,7 +13,7 @@ class ToolPolicy:
     narrowed to. `repeatable`: a run whose end nobody saw may be run again, `runs_max` times in all.
     """
 
-    executor: Literal["client", "http", "mcp", "agent"] = "client"
+    executor: Literal["client", "http", "mcp", "agent", "skill"] = "client"
     declared: bool = True
     allowed: bool = True
     repeatable: bool = False
