@@ -11,6 +11,7 @@ from uuid import UUID
 from app.config.limits import MOVES_PER_TURN_MAX, TOKENS_ON_LOOP_CHARS_MAX
 from app.config.upstreams import Upstream
 from app.context.compile import COMPILER_VERSION
+from app.context.origins import InvalidOrigins
 from app.context.report import prefix_digest
 from app.context.sources import Continuation
 from app.entries import lossless
@@ -24,7 +25,7 @@ from app.entries.trace import CallStatus, ModelCallFinished, ModelCallStarted, T
 from app.formats.registry import FORMATS
 from app.outbound.exchange import AttemptFailed, AttemptRecord, Channel, Deltas, Outgoing
 from app.outbound.retry import Dispatch, RetryPolicy
-from app.services.call_records import attempt_json, reader_of, record, refused, taken_ids
+from app.services.call_records import attempt_json, reader_of, record, refused, taken_ids, unprepared
 from app.services.counting import ExactCounts
 from app.services.inputs import Ask, Inputs, Prepared
 from app.services.minting import new_uuid
@@ -86,9 +87,8 @@ class ModelCalls:
         for _ in range(MOVES_PER_TURN_MAX):
             try:
                 prepared = await patiently(lambda: self._prepare(running, move))
-            except Invalid:
-                error = TurnError("upstream-error", "The model of this call is not configured any more; nothing was sent.")
-                return Ended([_finished(running, ModelCallFinished(format_id(CALL, uuid), "refused", error=error))], None)
+            except (Invalid, InvalidOrigins) as error:
+                return Ended([_finished(running, ModelCallFinished(format_id(CALL, uuid), "refused", error=unprepared(error)))], None)
             running.head_seq = prepared.sources.head_seq
             refusal = refused(prepared)
             if refusal is not None:

@@ -18,7 +18,6 @@ LATER: tuple[tuple[str, str, str], ...] = (
     ("POST", f"{_SESSION}/fork", "sessions:write"),
     ("GET", f"{_SESSION}/usage", "sessions:read"),
     ("GET", f"{_SESSION}/plan", "sessions:read"),
-    ("GET", f"{_SESSION}/skill-snapshots", "sessions:read"),
     ("POST", f"{_SESSION}/turns/{{turn_id}}/decisions", "sessions:write"),
     ("POST", f"{_SESSION}/compactions", "sessions:write"),
     ("GET", f"{_SESSION}/checkpoints", "sessions:read"),

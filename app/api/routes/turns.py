@@ -39,6 +39,12 @@ def turn_input(body: Mapping[str, Any], expected_head: int | None) -> TurnInput:
     flags, background = _flags(body), body.get("background", False)
     if background and not flags.persist:
         raise Invalid([Fault("/persist", "not-with-background", "An input that is not stored cannot run in the background.")])
+    skills = body.get("skills", [])
+    if skills and not flags.persist:
+        raise Invalid([Fault("/skills", "not-with-persist", "A skill belongs to a stored input; leave `skills` out, or store the input.")])
+    repeated = [at for at, name in enumerate(skills) if name in skills[:at]]
+    if repeated:
+        raise Invalid([Fault(f"/skills/{at}", "duplicate", "The items must differ.") for at in repeated])
     return TurnInput(
         input=body["input"],
         follows=body.get("follows"),
@@ -51,6 +57,7 @@ def turn_input(body: Mapping[str, Any], expected_head: int | None) -> TurnInput:
         on_pending=body.get("on_pending", "reject"),
         background=background,
         expected_head=expected_head,
+        skills=skills,
     )
 
 

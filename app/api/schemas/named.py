@@ -18,6 +18,7 @@ NAMED: Mapping[str, Schema] = {
     "StreamEvent": turns.STREAM_EVENT,
     "EntryEvent": entries.ENTRY_EVENT,
     "State": sessions.STATE,
+    "SkillSnapshotList": sessions.SKILL_SNAPSHOT_LIST,
     "Verification": sessions.VERIFICATION,
     "Blob": entries.BLOB,
     "Part": entries.PART,

@@ -13,6 +13,7 @@ from app.entries.trace import CutReason, ModelCallFinished, TurnError, usage_to_
 from app.services.calls import ModelCalls
 from app.services.consequences import Consequences, follow, is_over, pending_json
 from app.services.running import Running, patiently
+from app.services.turns.skills import loaded_skill
 from app.services.turns.views import Views
 from app.services.write import Draft
 from app.storage.types import CallWrite, SessionPatch, TurnWrite
@@ -43,6 +44,8 @@ class Loop:
                     if running.stop.is_set():
                         await self._hear_stop(running)
                     rests = call is not None and await self.conclude(running, call.drafts, call.write, call.events)
+                case Run(tool_call) if running.policy.tools[tool_call.name].executor == "skill":
+                    rests = await self.conclude(running, [loaded_skill(running.agent, tool_call, running.number)])
                 case Run() | Mend():
                     raise RuntimeError("an executor that no agent of this build can name")
                 case _:
