@@ -1,18 +1,17 @@
 """Skills over a running service: selected, mentioned or loaded by the model, read once, kept with the line, never permission."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from app.config.settings import Settings
 from app.context.skills import expansion, framed, revision_of
-from app.entries.ids import SESSION, format_id
+from app.entries.errors import Unavailable
 from app.formats.registry import FORMATS
-from app.services.minting import new_uuid
+from app.storage.types import Append, Appended
 from tests.api.conftest import running, talking
-from tests.fakes.openai_chat import fake_openai
+from tests.services.turns.faulty import Real, around_appends, inside, kinds
 from tests.services.world import World
 
 GUIDE = {"name": "triage-guide", "description": "How to triage.", "text": "Ask for the pulse first."}
@@ -67,6 +66,21 @@ async def test_a_selected_skill_is_stored_before_the_call_and_stands_before_the_
     assert seen["verified"] is True
     assert spelled(contents(seen["body"])[0]).startswith(expansion([(one["name"], one["text"]) for one in SKILLS]))
     assert spelled(contents(seen["body"])[0]).endswith("It hurts.")
+
+
+@pytest.mark.req("S2-17", "S2-22", "S2-23", "S2-46", "S2-47", "S2-30")
+async def test_vector_2_over_http_a_failed_answer_between_two_inputs_with_skills(world: World) -> None:
+    session = await world.session(await world.agent([{"text": "half an answer", "cut_after_chars": 6}, {"text": "Ok."}], skills=SKILLS))
+    assert (await world.turn(session, "first", skills=["triage-guide"]))["status"] == "failed"
+    turn = await world.turn(session, "second", skills=["brief"])
+    told = (await world.call("GET", f"/sessions/{session}/source-map", 200)).json()
+    assert [(one["type"], one["message_index"]) for one in told["sources"]] == [("history", 0), ("history", 2)]
+    assert [(one["message_index"], one["snapshot_index"], one["skills"][0]["id"]) for one in told["skill_expansions"]] == [
+        (0, 0, "triage-guide"),
+        (2, 1, "brief"),
+    ]
+    assert told["history_message_count"] == 3
+    assert turn["status"] == "completed"
 
 
 @pytest.mark.req("S2-46")
@@ -195,72 +209,42 @@ async def test_a_model_loads_a_skill_as_it_calls_any_tool(world: World) -> None:
     assert {one["code"] for one in rejected} == {"tool-masked"}
 
 
-def imported(entries: list[tuple[str, Any]]) -> bytes:
-    """An export as another service may have written it: these entries behind the first, with an agent that must be named."""
-    session = format_id(SESSION, new_uuid())
-    rows = [("session_opened", {"agent": "older", "revision": 1, "follows": True}), *entries]
-    lines: list[Any] = [{"context_ledger": 1, "session": {"id": session, "agent": "older", "agent_revision": 1, "agents": {}}}]
-    at = {"at": None, "recorded_at": "2026-11-29T12:00:00+00:00", "version": 1, "hidden": False, "include_in_context": True}
-    lines += [{"seq": seq, "kind": kind, "body": json.dumps(body), **at} for seq, (kind, body) in enumerate(rows, 1)]
-    return b"".join(json.dumps(line).encode() + b"\n" for line in [*lines, {"end": {"entries": len(rows)}}])
+@pytest.mark.req("S2-20", "S2-21", "S0-27")
+async def test_a_skill_is_loaded_beside_a_clients_tool_and_what_that_one_calls_inside_is_no_message(world: World) -> None:
+    calls = [
+        {"id": "c1", "name": "run_code", "arguments": '{"code": "a(); b()"}'},
+        {"id": "c2", "name": "load_skill", "arguments": '{"name":"brief"}'},
+    ]
+    script = [{"tool_calls": calls, "stop": "tool_calls"}, {"text": "Ok."}]
+    session = await world.session(await world.agent(script, skills=SKILLS, tools=[{"name": "run_code"}]))
+    turn = await world.turn(session, "hello")
+    assert (turn["status"], [one["tool_call_id"] for one in turn["pending"]]) == ("requires_action", ["c1"])
+    inner = {"stdout": "2", "calls": [{"tool": "a", "result": 1}, {"tool": "b", "result": 1}]}
+    turn = await world.results(session, turn["id"], [{"tool_call_id": "c1", "content": json.dumps(inner)}])
+    assert turn["status"] == "completed", turn
+    call = await called(world, session, turn["calls"][1])
+    assert [(one["type"], one["message_index"]) for one in call["source_map"]["sources"]] == [("history", at) for at in range(4)]
+    results = [entry["body"] for entry in await world.raw(session) if entry["kind"] == "tool_result"]
+    assert [one["name"] for one in results] == ["load_skill", "run_code"]
 
 
-def said(text: str) -> dict[str, Any]:
-    return {"parts": [{"type": "text", "text": text}]}
+@pytest.mark.req("S2-38", "S0-39")
+async def test_words_and_their_skills_are_written_together_or_not_at_all(settings: Settings) -> None:
+    async with inside(settings) as here:
+        world, together = here.world, list[set[str]]()
 
+        async def away_once(append: Append, real: Real) -> Appended:
+            if "user_message" in kinds(append):
+                together.append(kinds(append))
+                if len(together) == 1:
+                    raise Unavailable("away")
+            done: Appended = await real()
+            return done
 
-def older(turn: int, name: str = "old-guide", text: str = "Old instructions.") -> dict[str, Any]:
-    return {"name": name, "revision": revision_of(text), "text": text, "placement": None, "user_turn": turn, "selected_by": None}
-
-
-TALK = [
-    ("user_message", said("first")),
-    ("assistant_message", {**said("half an"), "status": "failed", "model": None, "stop_reason": None, "call_id": None}),
-    ("user_message", said("second")),
-]
-
-
-@pytest.mark.req("S2-15", "S2-19", "S2-22", "S2-23", "S2-45", "S2-48", "T-20", "S2-10")
-async def test_older_snapshots_of_an_import_are_messages_with_rows_of_their_own(world: World) -> None:
-    await world.agent(OK, name="older")
-    export = imported([("skill_loaded", older(0)), *TALK, ("skill_loaded", older(1, "other"))])
-    report = (await world.call("POST", "/sessions/import?format=jsonl", 201, content=export)).json()["sessions"][0]
-    assert (report["messages"], report["lost"]) == (3, [])
-    session = report["id"]
-    seen = await world.input(session)
-    told = [(one["type"], one.get("snapshot_index"), one.get("user_turn"), one["message_index"]) for one in seen["source_map"]["sources"]]
-    assert told == [("history", None, None, 0), ("runtime-context", 0, 0, 0), ("history", None, None, 2), ("runtime-context", 1, 1, 2)]
-    assert seen["source_map"]["history_message_count"] == 3
-    assert "Old instructions." not in json.dumps([seen["source_map"], seen["manifest"]])
-    assert contents(seen["body"])[1] == expansion([("old-guide", "Old instructions.")])
-    rows = [(row["source"]["name"], row["reason"], row["pointer"]) for row in seen["manifest"]["decisions"] if row["source"]["kind"] == "skill"]
-    assert [row[:2] for row in rows] == [("old-guide", "skill_replayed"), ("other", "skill_replayed")]
-    assert all(row[2].startswith("/messages/") for row in rows)
-    assert [(one["anchor"], one["placement"]) for one in await snapshots(world, session)] == [({"user_turn": 0}, None), ({"user_turn": 1}, None)]
-    turn = await world.turn(session, "third")
-    assert turn["status"] == "completed"
-    exported = (await world.call("GET", f"/sessions/{session}/export", 200)).content
-    again = (await world.call("POST", "/sessions/import?format=jsonl", 201, content=exported)).json()["sessions"][0]
-    assert (again["id"], again["already_stored"], again["lost"]) == (session, again["messages"], [])
-    broken = imported([("skill_loaded", {**older(0), "text": 3}), *TALK])
-    refused = await world.client.post("/sessions/import?format=jsonl", content=broken)
-    assert (refused.status_code, refused.json()["code"]) == (422, "unreadable-import")
-
-
-@pytest.mark.req("S2-39", "S2-34", "S2-45")
-@pytest.mark.parametrize("turns", [[7], [0, 0], [1, 0]])
-async def test_snapshots_that_contradict_the_history_are_refused_before_anything_is_sent(settings: Settings, turns: list[int]) -> None:
-    async with fake_openai([]) as fake:
-        settings = replace(settings, upstreams={**settings.upstreams, "openai": fake.upstream(retries_max=0)})
-        async with running(settings) as app, talking(app) as client:
-            world = World(client)
-            await world.agent(name="older", model={"upstream": "openai", "name": "gpt-4o"})
-            export = imported([*TALK, *[("skill_loaded", older(turn)) for turn in turns]])
-            session = (await world.call("POST", "/sessions/import?format=jsonl", 201, content=export)).json()["sessions"][0]["id"]
-            assert (await world.call("GET", f"/sessions/{session}/model-input", 409)).json()["code"] == "invalid-origins"
-            turn = await world.turn(session, "third")
-            assert (turn["status"], turn["error"]["code"]) == ("failed", "upstream-error")
-            assert "invalid-origins" in turn["error"]["detail"]
-            assert (fake.served, fake.refused, fake.failed) == ([], [], [])
-            assert [entry["kind"] for entry in await world.ledger(session)][-3:] == ["user_message", "model_call_finished", "turn_settled"]
-            await world.call("GET", f"/sessions/{session}/source-map", 404)
+        around_appends(here.store.ledger, away_once)
+        session = await world.session(await world.agent(OK, skills=SKILLS))
+        await world.turn(session, "It hurts.", 503, skills=["brief"])
+        assert [entry["kind"] for entry in await world.ledger(session)] == ["session_opened"]
+        await world.turn(session, "It hurts.", skills=["brief"])
+        assert together == [{"skill_loaded", "user_message"}] * 2
+        assert [entry["kind"] for entry in await world.ledger(session)].count("model_call_started") == 1
