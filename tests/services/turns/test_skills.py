@@ -228,6 +228,22 @@ async def test_a_skill_is_loaded_beside_a_clients_tool_and_what_that_one_calls_i
     assert [one["name"] for one in results] == ["load_skill", "run_code"]
 
 
+@pytest.mark.req("S2-10", "S2-09")
+async def test_snapshots_are_read_in_pages_and_an_earlier_head_has_none_of_the_words_to_come(world: World) -> None:
+    session = await world.session(await world.agent(OK, skills=SKILLS))
+    await world.turn(session, "first", skills=["triage-guide", "brief"])
+    path = f"/sessions/{session}/skill-snapshots"
+    page = (await world.call("GET", path, 200, params={"limit": 1})).json()
+    assert ([one["name"] for one in page["data"]], page["has_more"], page["next"]) == (["triage-guide"], True, 2)
+    rest = (await world.call("GET", path, 200, params={"limit": 1, "after": page["next"]})).json()
+    assert ([one["name"] for one in rest["data"]], rest["has_more"], rest["next"]) == (["brief"], False, None)
+    await world.call("GET", f"/sessions/{session[:-1]}/skill-snapshots", 404)
+    seen = await world.input(session, at_seq=2)
+    rows = [(row["source"]["seq"], row["disposition"], row["reason"]) for row in seen["manifest"]["decisions"] if row["source"]["kind"] == "skill"]
+    assert rows == [(2, "excluded", "anchor_absent")]
+    assert (seen["body"]["messages"], seen["source_map"]["skill_expansions"]) == ([], [])
+
+
 @pytest.mark.req("S2-38", "S0-39")
 async def test_words_and_their_skills_are_written_together_or_not_at_all(settings: Settings) -> None:
     async with inside(settings) as here:
