@@ -30,6 +30,7 @@ from app.services.replays import Replays
 from app.services.revisions import Revisions
 from app.services.session_changes import SessionChanges
 from app.services.sessions import Sessions
+from app.services.skill_snapshots import SkillSnapshots
 from app.services.states import States
 from app.services.streams import Streams
 from app.services.targets import Targets
@@ -142,6 +143,7 @@ class House:
             verifier=Verifier(store.ledger),
             keys=Keys(store.keys),
             replays=Replays(store.idempotency),
+            skill_snapshots=SkillSnapshots(store),
             turns=TurnService(desk, endings, self._transcripts),
             inputs=Explain(store, inputs),
             imports=Imports(store, writer, agents),

@@ -50,6 +50,7 @@ PROBLEMS: Mapping[str, Row] = MappingProxyType(
         "agent-differs": Row(409, "An agent of the file is another one here", "Import under a name that is free, or name an agent yourself."),
         "exists": Row(409, "It exists already", "A session with this `external_id` exists: use `if_exists: return`."),
         "conflict": Row(409, "It clashes with what is stored", "Read what is stored and try again."),
+        "invalid-origins": Row(409, "The history contradicts itself", "An import left snapshots out of step; rewind, or import it anew."),
         "tool-result-conflict": Row(409, "The call has another result", "A result is final; the same content again would have been ignored."),
         "turn-settled": Row(409, "The turn is settled", "A settled turn takes no results; post a new turn."),
         "not-retryable": Row(409, "The turn cannot be retried", "`retry` is for a last turn that failed; `regenerate` for a settled one."),

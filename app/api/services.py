@@ -14,6 +14,7 @@ from app.services.plans import Plans
 from app.services.replays import Replays
 from app.services.session_changes import SessionChanges
 from app.services.sessions import Sessions
+from app.services.skill_snapshots import SkillSnapshots
 from app.services.states import States
 from app.services.transcripts import Transcripts
 from app.services.transfers.exports import Exports
@@ -45,6 +46,7 @@ class Services:
     verifier: Verifier
     keys: Keys
     replays: Replays
+    skill_snapshots: SkillSnapshots
     turns: TurnService
     inputs: Explain
     imports: Imports

@@ -65,6 +65,18 @@ RENDERERS_MAX: Final = 64
 TOOLS_MAX: Final = 512
 """Tools of one agent."""
 
+SKILLS_MAX: Final = 64
+"""Skills of one agent."""
+
+SKILL_TEXT_BYTES_MAX: Final = 32 * 2**10
+"""The text of one skill, as JSON: a snapshot of it stays inside its entry."""
+
+SKILLS_PER_TURN_MAX: Final = 8
+"""Skills that one input selects, by name and by mention together."""
+
+SKILL_CATALOGUE_TOKENS_MAX: Final = 2_000
+"""The list of skills that a model is shown: 2 % of the window, at most this many tokens."""
+
 PARTS_PER_MESSAGE_MAX: Final = 1_024
 """Parts of one message."""
 

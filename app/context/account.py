@@ -9,6 +9,8 @@ from typing import Any
 from app.context.controls import hidden_controls, shown_controls
 from app.context.draft import ContinuationOrigin, Decision, Disposition, EphemeralOrigin, Item, Reason, Step, SystemSection, ToolRepair
 from app.context.passes.measure import declaration
+from app.context.passes.skills import SkillFate
+from app.context.snapshots import RuntimeContext
 from app.context.sources import Sources, Tool
 from app.entries import lossless
 from app.entries.parts import Part, part_to_json
@@ -33,8 +35,9 @@ def decisions(
     section_tokens: Sequence[int],
     tools: Sequence[ToolFate],
     tool_tokens: Sequence[int],
+    skills: Sequence[SkillFate] = (),
 ) -> tuple[Decision, ...]:
-    """Messages in their order, inserted ones, system sections, tools, settings. Every digest is `sha256:<hex>`, no content."""
+    """Messages in their order, inserted ones, system sections, tools, skills, settings. Every digest is `sha256:<hex>`, no content."""
     rows = [_plain(item) or _message(item, sources) for item in items]
     rows += [_message(item, sources) for item in inserted]
     for section, tokens in zip(system, section_tokens, strict=True):
@@ -43,6 +46,7 @@ def decisions(
     declared = iter(tool_tokens)
     rows += [_tool(fate, next(declared, 0) if fate.reason is Reason.DECLARED else 0) for fate in tools]
     rows += _controls(sources, declared)
+    rows += [_skill(fate) for fate in skills]
     rows += _settings(sources, plan_told=any(isinstance(item.origin, ContinuationOrigin) for item in inserted))
     return tuple(rows)
 
@@ -91,6 +95,8 @@ def _unstored(item: Item, sources: Sources) -> tuple[Mapping[str, Any], str | No
     if isinstance(origin, EphemeralOrigin):
         source = {"kind": "ephemeral", "after_seq": origin.after_seq, "index": origin.index}
         return source, _digest(_spelled(sources.ephemeral[origin.index].parts))
+    if isinstance(origin, RuntimeContext):
+        return origin.snapshot.source, origin.snapshot.digest
     digest = None if item.message is None else _digest(_spelled(item.message.parts))
     if isinstance(origin, ToolRepair):
         return {"kind": "tool_repair", "message_index": origin.message_index, "tool_call_id": origin.tool_call_id}, digest
@@ -116,6 +122,13 @@ def _controls(sources: Sources, tool_tokens: Iterator[int]) -> list[Decision]:
     return rows + [Decision(source, Disposition.EXCLUDED, Reason.CONTROL_HIDDEN, (), "tools", 0, 0, None) for source in hidden]
 
 
+def _skill(fate: SkillFate) -> Decision:
+    held = fate.message is not None
+    reason = fate.reason if held or fate.item is None else Reason.NOT_RENDERED
+    disposition = Disposition.INCLUDED if held else Disposition.EXCLUDED
+    return Decision(fate.snapshot.source, disposition, reason, (), "skills", fate.tokens, fate.tokens if held else 0, fate.snapshot.digest)
+
+
 def _plan(sources: Sources, told: bool) -> Decision:
     plan = sources.plan
     if plan is None or not plan.active:
@@ -129,7 +142,8 @@ def _plan(sources: Sources, told: bool) -> Decision:
 
 def _settings(sources: Sources, plan_told: bool) -> list[Decision]:
     """Sources that stand in settings. The state reaches no request: no renderer of this build reads it."""
-    absent = [Decision({"kind": kind}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None) for kind in ("checkpoint", "skills")]
+    kinds = ("checkpoint",) if sources.skill_snapshots else ("checkpoint", "skills")
+    absent = [Decision({"kind": kind}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None) for kind in kinds]
     absent.insert(1, _plan(sources, plan_told))
     if sources.state_seq is None:
         return [*absent, Decision({"kind": "state"}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None)]

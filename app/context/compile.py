@@ -2,6 +2,7 @@
 
     window      restore; failed, cancelled, interrupted, redacted and not-in-context messages are out
     renderers   in the agent's order; what none of them placed is `not_rendered`
+    skills      snapshots of skills are expanded or replayed
     passes      reasoning, pairing, tool_call_ids, fitting, text_tools, receipts, adjacency, binding, measure
     origins     checked before anything is dispatched
 
@@ -30,8 +31,9 @@ from app.context.draft import (
     SystemSection,
 )
 from app.context.origins import check_origins
-from app.context.passes import adjacency, binding, fitting, pairing, reasoning, receipts, text_tools, tool_call_ids
+from app.context.passes import adjacency, binding, fitting, pairing, reasoning, receipts, skills, text_tools, tool_call_ids
 from app.context.passes.measure import Measured, measure
+from app.context.passes.skills import SkillFate
 from app.context.renderers import RENDERERS
 from app.context.sources import Sources, Tool
 from app.context.window import open_draft
@@ -52,7 +54,7 @@ class Compiled:
 
     `message_count` counts parts after the last renderer (T-02): a system section, a user, agent or tool message and each part
     of an answer count one. `measured` is in tokens. `awaiting`: what the session waits for before it can make a call.
-    `items` and `inserted` are the draft's rows; read `decisions`.
+    `items` and `inserted` are the draft's rows, `skills` the snapshots that are no rows of their own; read `decisions`.
     """
 
     sources: Sources
@@ -65,11 +67,13 @@ class Compiled:
     message_count: int
     awaiting: Awaiting | None
     losses: tuple[Loss, ...]
+    skills: tuple[SkillFate, ...] = ()
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """One for each message of the window, each ephemeral and inserted one, system section, tool and settings source."""
-        return decisions(self.sources, self.items, self.inserted, self.request.system, self.section_tokens, self.tools, self.measured.tool_tokens)
+        """One for each message of the window, each ephemeral and inserted one, system section, tool, skill and settings source."""
+        tool_tokens = self.measured.tool_tokens
+        return decisions(self.sources, self.items, self.inserted, self.request.system, self.section_tokens, self.tools, tool_tokens, self.skills)
 
     @cached_property
     def places(self) -> Mapping[int, Places]:
@@ -116,6 +120,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     declared = tuple([fate.tool for fate in fates if fate.reason is Reason.DECLARED]) + shown_controls(sources)
     choice, losses = _choice(sources.overrides.tool_choice, declared)
     draft.sent()
+    expanded = skills.run(draft, count)
     for run in PASSES:
         run(draft, count)
         draft.sent()
@@ -147,6 +152,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
         message_count,
         awaiting,
         (*draft.losses, *losses),
+        skills=expanded,
     )
 
 

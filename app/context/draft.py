@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
+from app.context.snapshots import RuntimeContext
 from app.context.sources import SourceMessage, Sources, Tool
 from app.entries.parts import Part
 from app.models.resolve import Target
@@ -66,6 +67,9 @@ class Reason(StrEnum):
     CONTROL_HIDDEN = "control_hidden"  # the call is for something else than the plan
     CONTINUATION = "continuation"  # why the call is made, told to the model
     ABSENT = "absent"
+    SKILL_EXPANDED = "skill_expanded"  # its text stands before the words of the user message that it was selected for
+    SKILL_REPLAYED = "skill_replayed"  # a snapshot of an older form, as a message of its own
+    ANCHOR_ABSENT = "anchor_absent"  # the message that it was selected for is not in the window
 
 
 class History(NamedTuple):
@@ -126,7 +130,7 @@ class ContinuationOrigin:
 Places = tuple[int | None, ...]
 """Of each part of a message, where the part stands that it is of; None for a part that nobody said."""
 
-Origin = History | ToolRepair | Rendered | ContinuationOrigin | EphemeralOrigin
+Origin = History | ToolRepair | Rendered | ContinuationOrigin | EphemeralOrigin | RuntimeContext
 
 
 class NeutralMessage(NamedTuple):

@@ -13,6 +13,7 @@ from app.context.account import strongest
 from app.context.compile import POLICY_VERSION, Compiled
 from app.context.draft import History, NeutralRequest, Reason
 from app.context.passes.measure import declaration
+from app.context.passes.skills import expansions
 from app.entries import lossless
 
 EXCEPTION_CHARS_MAX = 600
@@ -69,6 +70,7 @@ def _places(compiled: Compiled, pointers: Sequence[Pointer], sections: Sequence[
     for fate in compiled.tools:
         yield next(declared, None) if fate.reason is Reason.DECLARED else None
     yield from declared  # the controls stand behind the tools
+    yield from [places.get(id(skill.message)) for skill in compiled.skills]
     yield from repeat(None)
 
 
@@ -84,7 +86,7 @@ def source_map(compiled: Compiled, pointers: Sequence[Pointer] = ()) -> dict[str
             {"type": "history", "message_index": origin[1], "seq": origin[0]} if isinstance(origin, History) else origin.to_json()
             for origin in origins
         ],
-        "skill_expansions": [],
+        "skill_expansions": expansions(compiled.skills),
         "pointers": [
             {"pointer": place, "source": source, "seq": seqs[source], "part": compiled.part_of(source, part) if source in places else part}
             for place, source, part in pointers

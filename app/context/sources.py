@@ -9,6 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from app.context.snapshots import SkillSnapshot
 from app.entries.messages import Body, Entry, decode
 from app.entries.parts import Part
 from app.entries.plans import Exposure, Plan
@@ -167,6 +168,7 @@ class Sources:
     `window_from_seq`: where the line begins. `state_seq`: the entry that set the state, None where none did.
     `plan_change`: what the last plan control came to, in the entry `plan_seq`.
     `running_turn`: the number of the turn that runs or waits for results, None for an idle session.
+    `skill_snapshots`: those of the current line, oldest first.
     """
 
     session_id: str
@@ -185,6 +187,7 @@ class Sources:
     invocation: Invocation = FIRST_RUN
     plan_change: PlanChanged | None = None
     plan_seq: int | None = None
+    skill_snapshots: tuple[SkillSnapshot, ...] = ()
 
     @property
     def plan(self) -> Plan | None:

@@ -46,9 +46,10 @@ def _rows() -> list[Kind]:
         Kind("agent_adopted", s, beside=True),
         Kind("model_switched", s, beside=True),
         Kind("state_changed", s, beside=True),
-        Kind("skill_loaded", s),
         Kind("plan_changed", s),
         Kind("sections_recorded", s),
+        # Beside the folds because it belongs to a line: a compile reads all of them that are current, and of a settings kind the latest alone.
+        Kind("skill_loaded", f),
         Kind("compaction_requested", f),
         Kind("checkpoint", f),
         Kind("compaction_failed", f),

@@ -6,10 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from app.context.compile import COMPILER_VERSION
+from app.context.origins import InvalidOrigins
 from app.context.passes.binding import bound_prefix
 from app.context.report import exceptions, prefix_digest
 from app.context.sources import AgentRevision, Continuation, Invocation
 from app.entries import lossless
+from app.entries.errors import Invalid
 from app.entries.ids import CALL, format_id
 from app.entries.messages import Answer
 from app.entries.parts import ToolCall
@@ -72,6 +74,13 @@ def refused(prepared: Prepared) -> TurnError | None:
         first = prepared.violations[0]
         return TurnError("upstream-error", f"The input breaks a rule of the wire format ({first.code} at {first.pointer}); nothing was sent.")
     return None
+
+
+def unprepared(error: Invalid | InvalidOrigins) -> TurnError:
+    """Why no input could be made at all: nothing is sent, and there is nothing to keep of it."""
+    if isinstance(error, InvalidOrigins):
+        return TurnError("upstream-error", f"The session's history contradicts itself ({error.code}): {error.detail} Nothing was sent.")
+    return TurnError("upstream-error", "The model of this call is not configured any more; nothing was sent.")
 
 
 def record(prepared: Prepared, running: Running, step: Step) -> str:

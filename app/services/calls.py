@@ -5,6 +5,7 @@ from collections.abc import Callable
 from app.config.limits import MOVES_PER_TURN_MAX
 from app.config.upstreams import Upstream
 from app.context.compile import COMPILER_VERSION
+from app.context.origins import InvalidOrigins
 from app.context.report import prefix_digest
 from app.context.sources import Continuation
 from app.entries.answer import AnswerFold
@@ -15,7 +16,7 @@ from app.formats.registry import FORMATS
 from app.outbound.exchange import Channel, Outgoing
 from app.outbound.retry import Dispatch, RetryPolicy
 from app.services.call_ends import CallEnds, Ended
-from app.services.call_records import Step, event, reader_of, record, refused, taken_ids
+from app.services.call_records import Step, event, reader_of, record, refused, taken_ids, unprepared
 from app.services.counting import ExactCounts
 from app.services.inputs import Ask, Inputs, Prepared
 from app.services.minting import new_uuid
@@ -54,9 +55,8 @@ class ModelCalls:
         for _ in range(MOVES_PER_TURN_MAX):
             try:
                 prepared = await patiently(lambda: self._prepare(running, step))
-            except Invalid:
-                error = TurnError("upstream-error", "The model of this call is not configured any more; nothing was sent.")
-                return Ended([step.draft(running, ModelCallFinished(step.call_id, "refused", error=error))], None)
+            except (Invalid, InvalidOrigins) as error:
+                return Ended([step.draft(running, ModelCallFinished(step.call_id, "refused", error=unprepared(error)))], None)
             running.head_seq = prepared.sources.head_seq
             refusal = refused(prepared)
             if refusal is not None:

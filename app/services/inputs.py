@@ -12,6 +12,7 @@ from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, MEDIA_ON_LOOP_BYTES_
 from app.config.upstreams import SCRIPTED
 from app.context.budget import Budget, budget
 from app.context.compile import COMPILER_VERSION, Compiled, compile_context
+from app.context.snapshots import skill_snapshots
 from app.context.sources import FIRST_RUN, AgentRevision, Continuation, Ephemeral, Invocation, Overrides, SourceMessage, Sources, decoded
 from app.entries import lossless
 from app.entries.errors import NotFound
@@ -100,7 +101,7 @@ class Inputs:
         self._targets = targets
 
     async def prepare(self, tenant: UUID, session: UUID, ask: Ask) -> Prepared:
-        """The input that `ask` describes. Raises `NotFound`, and `Invalid` for a model that cannot be resolved."""
+        """The input that `ask` describes. Raises `NotFound`, `Invalid` for a model that cannot be resolved, and `InvalidOrigins`."""
         window = await self.window(tenant, session, ask.at_seq)
         agent = await self.agent_for(tenant, window, ask)
         own = agent if ask.agent_revision is None else await self.agent_of(tenant, window)
@@ -250,6 +251,7 @@ def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target
         invocation=ask.invocation,
         plan_change=change,
         plan_seq=plan_seq,
+        skill_snapshots=skill_snapshots(window.folds),
     )
 
 

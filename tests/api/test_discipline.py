@@ -237,11 +237,9 @@ async def test_unknown_capacity_is_refused_and_nothing_stored(client: httpx.Asyn
 async def test_what_is_not_built_yet_is_said_and_never_ignored(client: httpx.AsyncClient) -> None:
     session = await open_session(client)
     wrong = [
-        ("PUT", "/agents/a", {**AGENT, "skills": [{"name": "s"}]}, "/skills"),
         ("PUT", "/agents/a", {**AGENT, "context": [{"renderer": "select_recent", "n": 3}]}, "/context/0/renderer"),
         ("PUT", "/agents/a", {**AGENT, "tools": [{"name": "t", "executor": {"kind": "http"}}]}, "/tools/0/executor/kind"),
         ("PATCH", f"/sessions/{session}", {"checkpoint": "none"}, "/checkpoint"),
-        ("POST", f"/sessions/{session}/turns", {"input": "x", "skills": []}, "/skills"),
     ]
     for method, path, body, pointer in wrong:
         found = problem(await client.request(method, path, json=body), 422, "not-yet-supported")

@@ -135,7 +135,7 @@ def test_the_contracts_example_passes_as_far_as_it_is_built():
         ({"state_schema": []}, "/state_schema", "bad-type"),
         ({"state_schema": {"session": {"type": "strin"}}}, "/state_schema/session/type", "bad-schema"),
         ({"output_schema": {"type": "object"}}, "/output_schema", "not-yet-supported"),
-        ({"skills": [{"name": "s", "text": "t"}]}, "/skills", "not-yet-supported"),
+        ({"skills": [{"name": "s s", "text": "t"}]}, "/skills/0/name", "bad-skill-name"),
         ({"plan": {"enabled": "yes"}}, "/plan/enabled", "bad-type"),
         ({"plan": {"enabled": True}, "tools": [{"name": "update_plan"}]}, "/tools/0/name", "reserved-tool-name"),
         ({"plan": {"on": True}}, "/plan/on", "unknown-key"),

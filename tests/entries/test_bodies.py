@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.entries import lossless
-from app.entries.folds import FOLD_BODIES, Cleared, Rewound, decode_fold
+from app.entries.folds import FOLD_BODIES, Cleared, Rewound, SkillLoaded, decode_fold
 from app.entries.kinds import KINDS, Family
 from app.entries.messages import Answer, Message, Status, ToolResult, blobs_of, decode, encode, text_blobs, with_parts
 from app.entries.parts import Blob, Media, Text, part_from_json, part_to_json
@@ -148,9 +148,37 @@ def test_state_as_deep_as_a_request_may_be_is_read():
     assert StateChanged.decode(StateChanged({"session": deep}).encode()).state == {"session": deep}
 
 
-@given(st.builds(Rewound, st.integers(0, 2**40), st.integers(0, 2**40)) | st.builds(Cleared, st.integers(0, 2**40)))
+snapshots = st.one_of(
+    st.builds(SkillLoaded, texts, texts, texts, st.just("user"), st.integers(0, 2**40), st.none(), st.sampled_from(["request", "mention"])),
+    st.builds(SkillLoaded, texts, texts, texts, st.none(), st.none(), st.integers(-1, 2**40), st.none()),
+)
+
+
+@given(st.builds(Rewound, st.integers(0, 2**40), st.integers(0, 2**40)) | st.builds(Cleared, st.integers(0, 2**40)) | snapshots)
 def test_folds_come_back(body):
     assert decode_fold(body.kind, body.encode()) == body
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": 3},
+        {"text": None},
+        {"placement": "system"},
+        {"selected_by": "chance"},
+        {"anchor": {"seq": 1.5}},
+        {"anchor": {"seq": True}},
+        {"anchor": {}},
+        {"anchor": 3},
+        {"placement": None},
+        {"placement": None, "user_turn": "0"},
+    ],
+)
+def test_a_snapshot_of_another_form_is_refused(changes):
+    whole = {"name": "n", "revision": "r", "text": "t", "placement": "user", "anchor": {"seq": 1}}
+    assert SkillLoaded.decode(json.dumps(whole)).anchor_seq == 1
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        SkillLoaded.decode(json.dumps({**whole, **changes}))
 
 
 def test_every_body_is_of_a_kind_of_the_table_and_of_its_family():

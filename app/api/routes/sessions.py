@@ -8,7 +8,7 @@ from app.api.answers import etagged, json_answer, listed, unchanged
 from app.api.documented import PAGE, ok, plain
 from app.api.headers import expected_meta, not_modified
 from app.api.routing import Exchange, Operation
-from app.api.schemas.basics import SEQ, column, one_of
+from app.api.schemas.basics import LIMIT, SEQ, column, one_of
 from app.api.schemas.sessions import CREATE, PATCH, PATCH_STATE, PUT_LINE
 from app.config.limits import LIST_LIMIT_DEFAULT
 from app.services.session_changes import Change
@@ -94,6 +94,12 @@ async def get_plan(exchange: Exchange) -> Response:
 async def patch_state(exchange: Exchange) -> Response:
     state = await exchange.services.states.patch(exchange.tenant, exchange.path("session_id"), exchange.body, exchange.if_match())
     return json_answer(state, headers={"etag": f'"{state["head_seq"]}"'})
+
+
+async def list_skill_snapshots(exchange: Exchange) -> Response:
+    after, limit = exchange.query.get("after", 0), exchange.query.get("limit", LIST_LIMIT_DEFAULT)
+    page = await exchange.services.skill_snapshots.page(exchange.tenant, exchange.path("session_id"), after, limit)
+    return json_answer(listed(page.data, page.next is not None, page.next))
 
 
 async def verify_session(exchange: Exchange) -> Response:
@@ -209,6 +215,18 @@ OPERATIONS = (
         WRITE,
         body=PATCH_STATE,
         errors=(404, 409, 412),
+    ),
+    Operation(
+        "GET",
+        "/sessions/{session_id}/skill-snapshots",
+        "list_skill_snapshots",
+        TAG,
+        "Snapshots of skills on the current line, with their texts.",
+        list_skill_snapshots,
+        {200: ok("SkillSnapshotList", "A page.")},
+        READ,
+        {"limit": LIMIT, "after": SEQ},
+        errors=(404,),
     ),
     Operation(
         "GET",

@@ -11,7 +11,7 @@ from app.api.documented import ok, plain, turn_or_events
 from app.api.headers import last_event_id, negotiate
 from app.api.routing import Answer, ASGIAnswer, Exchange, Operation, answered_once
 from app.api.schemas.basics import LIMIT, SEQ, integer, ref
-from app.api.schemas.turns import AGAIN, DECISIONS, NOTHING, POST_TURN, TOOL_RESULTS
+from app.api.schemas.turns import AGAIN, NOTHING, POST_TURN
 from app.api.streaming import HEARTBEAT, OPENING, SSE_HEADERS, Streamed, gone
 from app.config.limits import LIST_LIMIT_DEFAULT
 from app.entries import lossless
@@ -19,10 +19,8 @@ from app.entries.errors import Fault, Invalid
 from app.formats.framing.sse import frame
 from app.services.entries import attributes_text
 from app.services.streams import Event
-from app.services.turns.decisions import GivenDecision
 from app.services.turns.desk import Accepted
 from app.services.turns.inputs import Again, ExtraMessage, Flags, TurnInput
-from app.services.turns.results import GivenResult
 
 FORMS = (JSON, SSE)
 
@@ -31,7 +29,8 @@ def _flags(value: Mapping[str, Any]) -> Flags:
     return Flags(value.get("persist", True), value.get("include_in_context", True), value.get("hidden", False))
 
 
-def _extra(values: Sequence[Mapping[str, Any]]) -> list[ExtraMessage]:
+def extra_messages(values: Sequence[Mapping[str, Any]]) -> list[ExtraMessage]:
+    """The extra messages that a validated body spells."""
     return [ExtraMessage(value["kind"], value["parts"], _flags(value)) for value in values]
 
 
@@ -40,18 +39,25 @@ def turn_input(body: Mapping[str, Any], expected_head: int | None) -> TurnInput:
     flags, background = _flags(body), body.get("background", False)
     if background and not flags.persist:
         raise Invalid([Fault("/persist", "not-with-background", "An input that is not stored cannot run in the background.")])
+    skills = body.get("skills", [])
+    if skills and not flags.persist:
+        raise Invalid([Fault("/skills", "not-with-persist", "A skill belongs to a stored input; leave `skills` out, or store the input.")])
+    repeated = [at for at, name in enumerate(skills) if name in skills[:at]]
+    if repeated:
+        raise Invalid([Fault(f"/skills/{at}", "duplicate", "The items must differ.") for at in repeated])
     return TurnInput(
         input=body["input"],
         follows=body.get("follows"),
         attributes=attributes_text(body.get("attributes"), "/attributes"),
         flags=flags,
-        extra_messages=_extra(body.get("extra_messages", ())),
+        extra_messages=extra_messages(body.get("extra_messages", ())),
         overrides=body.get("overrides", {}),
         on_disconnect=body.get("on_disconnect", "continue"),
         on_busy=body.get("on_busy", "reject"),
         on_pending=body.get("on_pending", "reject"),
         background=background,
         expected_head=expected_head,
+        skills=skills,
     )
 
 
@@ -85,32 +91,6 @@ async def _repeated(exchange: Exchange, *, sibling: bool) -> ASGIAnswer:
         exchange.tenant, exchange.path("session_id"), exchange.path("turn_id"), again, sibling=sibling, key=exchange.key
     )
     return await answered(exchange, accepted, form, background=again.background)
-
-
-async def post_tool_results(exchange: Exchange) -> ASGIAnswer:
-    form = negotiate(exchange.request.headers.get("accept"), FORMS)
-    body = exchange.body
-    results = [GivenResult(one["tool_call_id"], one["content"], one.get("is_error", False)) for one in body["results"]]
-    accepted = await exchange.services.turns.tool_results(
-        exchange.tenant,
-        exchange.path("session_id"),
-        exchange.path("turn_id"),
-        results,
-        _extra(body.get("extra_messages", ())),
-        exchange.key,
-        exchange.expected_head(),
-    )
-    return await answered(exchange, accepted, form, background=body.get("background", False))
-
-
-async def post_decisions(exchange: Exchange) -> ASGIAnswer:
-    form = negotiate(exchange.request.headers.get("accept"), FORMS)
-    body = exchange.body
-    decisions = [GivenDecision(one["tool_call_id"], one["decision"], one.get("reason")) for one in body["decisions"]]
-    accepted = await exchange.services.turns.decide(
-        exchange.tenant, exchange.path("session_id"), exchange.path("turn_id"), decisions, exchange.key, exchange.expected_head()
-    )
-    return await answered(exchange, accepted, form, background=body.get("background", False))
 
 
 async def answered(exchange: Exchange, accepted: Accepted, form: str, *, background: bool) -> ASGIAnswer:
@@ -199,7 +179,7 @@ async def stop_session(exchange: Exchange) -> Response:
 
 READ, WRITE, TAG = "sessions:read", "sessions:write", "turns"
 _TURN = "/sessions/{session_id}/turns/{turn_id}"
-_RUN = {200: turn_or_events("The turn, when it settles or waits."), 202: ok("Turn", "Accepted; it runs in the background.", ("Content-Location",))}
+RUN = {200: turn_or_events("The turn, when it settles or waits."), 202: ok("Turn", "Accepted; it runs in the background.", ("Content-Location",))}
 
 OPERATIONS = (
     Operation(
@@ -209,7 +189,7 @@ OPERATIONS = (
         TAG,
         "Post an input and run the turn.",
         post_turn,
-        _RUN,
+        RUN,
         WRITE,
         body=POST_TURN,
         errors=(404, 406, 409, 412),
@@ -241,30 +221,6 @@ OPERATIONS = (
         READ,
         {"after": SEQ},
         errors=(404, 406, 410),
-    ),
-    Operation(
-        "POST",
-        f"{_TURN}/tool-results",
-        "post_tool_results",
-        TAG,
-        "Results of the calls that the turn waits for.",
-        post_tool_results,
-        _RUN,
-        WRITE,
-        body=TOOL_RESULTS,
-        errors=(404, 406, 409, 412),
-    ),
-    Operation(
-        "POST",
-        f"{_TURN}/decisions",
-        "post_decisions",
-        TAG,
-        "Decisions on the calls that wait for an approval.",
-        post_decisions,
-        _RUN,
-        WRITE,
-        body=DECISIONS,
-        errors=(404, 406, 409, 412),
     ),
     Operation(
         "POST",
@@ -300,7 +256,7 @@ OPERATIONS = (
             TAG,
             summary,
             handler,
-            _RUN,
+            RUN,
             WRITE,
             body=AGAIN,
             body_needed=False,

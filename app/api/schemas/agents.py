@@ -20,7 +20,7 @@ from app.api.schemas.basics import (
     text,
 )
 from app.config import limits
-from app.context.agents.defaults import DESCRIPTION_CHARS_MAX
+from app.context.agents.defaults import DESCRIPTION_CHARS_MAX, SKILL_DESCRIPTION_CHARS_MAX
 from app.models.resolve import LIMITS_SOURCES
 
 _TOKENS_MAX = 100_000_000
@@ -67,6 +67,12 @@ TOOL = obj(
     ["name"],
 )
 
+SKILL = obj(
+    {"name": text(64, 1, TOOL_NAME_PATTERN), "description": text(SKILL_DESCRIPTION_CHARS_MAX), "text": text(least=1)},
+    ["name", "text"],
+    description=f"The text may hold {limits.SKILL_TEXT_BYTES_MAX} bytes as JSON.",
+)
+
 AGENT_DOCUMENT = obj(
     {
         "model": MODEL,
@@ -75,7 +81,7 @@ AGENT_DOCUMENT = obj(
         "tools": arr(TOOL, most=limits.TOOLS_MAX),
         "state_schema": nullable(OBJECT),
         "output_schema": ANY,
-        "skills": arr(ANY),
+        "skills": arr(SKILL, most=limits.SKILLS_MAX),
         "plan": OBJECT,
         "pruning": ANY,
         "compaction": ANY,

@@ -28,6 +28,8 @@ from app.context.draft import Reason
 
 WHAT_IF = obj({"input": INPUT, "overrides": OVERRIDES, "context": arr(OBJECT, most=64), "state": OBJECT})
 
+SKILLS = arr(answer({"id": text(), "revision": text()}))
+EXPANSION = answer({"message_index": COUNT, "snapshot_index": COUNT, "skills": SKILLS})
 SOURCE = obj(
     {
         "type": one_of("history", "compaction", "runtime-context", "tool-repair", "rendered", "continuation", "ephemeral"),
@@ -38,13 +40,16 @@ SOURCE = obj(
         "reason": text(),
         "receipt_seq": nullable(SEQ),
         "after_seq": SEQ,
+        "snapshot_index": COUNT,
+        "user_turn": COUNT,
+        "skills": SKILLS,
     },
     ["type"],
 )
 POINTER = obj({"pointer": text(), "source": nullable(COUNT), "seq": nullable(SEQ), "part": nullable(COUNT)}, ["pointer"])
 
 SOURCE_MAP = obj(
-    {"history_message_count": COUNT, "sources": arr(SOURCE), "skill_expansions": arr(ANY), "pointers": arr(POINTER)},
+    {"history_message_count": COUNT, "sources": arr(SOURCE), "skill_expansions": arr(EXPANSION), "pointers": arr(POINTER)},
     ["history_message_count", "sources", "skill_expansions"],
 )
 DISPATCHED_MAP = {

@@ -19,6 +19,7 @@ NAMED: Mapping[str, Schema] = {
     "EntryEvent": entries.ENTRY_EVENT,
     "State": sessions.STATE,
     "Plan": sessions.PLAN,
+    "SkillSnapshotList": sessions.SKILL_SNAPSHOT_LIST,
     "Verification": sessions.VERIFICATION,
     "Blob": entries.BLOB,
     "Part": entries.PART,

@@ -117,6 +117,23 @@ PLAN = answer(
 
 STATE = answer({"object": {"const": "state"}, "session_id": SESSION_ID, "seq": nullable(SEQ), "head_seq": SEQ, "state": OBJECT})
 
+SKILL_SNAPSHOT = answer(
+    {
+        "object": {"const": "skill_snapshot"},
+        "seq": SEQ,
+        "turn": nullable(COUNT),
+        "at": TIME,
+        "name": nullable(text()),
+        "revision": nullable(text()),
+        "text": nullable(text()),
+        "placement": nullable(one_of("user")),
+        "anchor": nullable(obj({"seq": SEQ, "user_turn": COUNT})),
+        "selected_by": nullable(one_of("request", "mention")),
+    },
+    description="`anchor` names the user message by its seq, or by its ordinal where the snapshot has no placement. An erased one has no content.",
+)
+SKILL_SNAPSHOT_LIST = listing(SKILL_SNAPSHOT, nullable(SEQ))
+
 VERIFICATION = answer(
     {
         "object": {"const": "verification"},

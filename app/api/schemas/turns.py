@@ -22,7 +22,7 @@ from app.api.schemas.basics import (
 from app.api.schemas.entries import CONTENT, EXTRA_MESSAGE, INPUT
 from app.config import limits
 
-_EXTRA_MESSAGES = arr(EXTRA_MESSAGE, most=limits.ENTRIES_PER_APPEND_MAX - 8)
+_EXTRA_MESSAGES = arr(EXTRA_MESSAGE, most=limits.ENTRIES_PER_APPEND_MAX - limits.SKILLS_PER_TURN_MAX - 8)
 
 OVERRIDES = obj(
     {
@@ -50,10 +50,10 @@ POST_TURN = obj(
         "include_in_context": BOOL,
         "hidden": BOOL,
         "extra_messages": _EXTRA_MESSAGES,
+        "skills": arr(text(64, 1), most=limits.SKILLS_PER_TURN_MAX),
         **_FLAGS,
     },
     ["input"],
-    later=("skills",),
 )
 
 AGAIN = obj(_FLAGS, description="The turn is run again with the overrides and flags that it was posted with, but for those named here.")

@@ -13,6 +13,7 @@ from app.context.agents.tools import check_tools
 from app.context.fields import Check
 from app.context.model_params import check_model
 from app.context.renderers.kinds import DocumentFacts
+from app.context.skills import LOAD_SKILL
 from app.entries.errors import Fault
 
 TOKENS_MAX = 10**9
@@ -25,7 +26,7 @@ def check_document(document: Any) -> list[Fault]:
 
     Codes: `unknown-key`, `unknown-renderer`, `not-yet-supported`, `missing`, `bad-type`, `bad-value`, `blank`, `too-long`, `too-many`,
     `too-large`, `out-of-range`, `bad-schema`, `bad-id`, `duplicate-id`, `duplicate-renderer`, `bad-tool-name`, `duplicate-tool-name`,
-    `reserved-tool-name`.
+    `reserved-tool-name`, `bad-skill-name`, `duplicate-skill-name`.
     Whether the model's capacity is known is asked where it is resolved.
     """
     check = Check()
@@ -39,7 +40,7 @@ def check_document(document: Any) -> list[Fault]:
     check_tools(check, found.get("tools", []))
     check_state_schema(check, found.get("state_schema"))
     check_output_schema(check, found.get("output_schema"))
-    check_skills(check, found.get("skills", []))
+    check_skills(check, found.get("skills", []), found.get("tools", []))
     check_plan(check, found.get("plan", {}), found.get("tools", []))
     _policies(check, found)
     _turn(check, found.get("turn", {}))
@@ -50,6 +51,8 @@ def facts_of(document: Mapping[str, Any]) -> DocumentFacts:
     """What a renderer's check may ask of the rest of the document; what is ill-formed there has its own faults and counts as absent."""
     tools = document.get("tools", [])
     named = [tool.get("name") for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
+    if document.get("skills"):
+        named.append(LOAD_SKILL)
     schema = document.get("state_schema")
     return DocumentFacts(
         frozenset(name for name in named if isinstance(name, str)),

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 DESCRIPTION_CHARS_MAX = 16_384
+SKILL_DESCRIPTION_CHARS_MAX = 1_024
 
 AGENT_NAME = re.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}")
 TOOL_NAME = re.compile("[a-zA-Z_][a-zA-Z0-9_-]{0,63}")

@@ -5,6 +5,7 @@ from typing import Any
 
 from app.context.agents.context import with_defaults
 from app.context.agents.defaults import DEFAULTS, TOOL_DEFAULTS
+from app.context.skills import skill_tool
 from app.context.sources import AgentRevision, CompactionPolicy, RendererSpec, Skill, Tool
 from app.models.resolve import Limits, ModelChoice
 
@@ -26,6 +27,8 @@ def read_agent(name: str, revision: int, document: Mapping[str, Any], limits: Li
     """The revision that a checked document spells; `limits` are resolved (document, operator, provider or catalogue), `digest` is the stored one."""
     found = normalised(document)
     model, compaction, turn = found["model"], found["compaction"], found["turn"]
+    skills = tuple([Skill(skill["name"], skill.get("description", ""), skill["text"]) for skill in found["skills"]])
+    loading = (skill_tool(skills, limits.context_window),) if skills else ()
     return AgentRevision(
         name=name,
         revision=revision,
@@ -35,10 +38,10 @@ def read_agent(name: str, revision: int, document: Mapping[str, Any], limits: Li
             RendererSpec(spec["renderer"], spec["id"], {key: value for key, value in spec.items() if key not in ("renderer", "id")})
             for spec in found["context"]
         ),
-        tools=tuple(Tool(**tool) for tool in found["tools"]),
+        tools=(*[Tool(**tool) for tool in found["tools"]], *loading),
         state_schema=found["state_schema"],
         output_schema=found["output_schema"],
-        skills=tuple(Skill(skill["name"], skill.get("description", ""), skill["text"]) for skill in found["skills"]),
+        skills=skills,
         plan_enabled=bool(found["plan"]["enabled"]),
         compaction=CompactionPolicy(compaction["max_tokens"], compaction["keep_recent_tokens"], compaction["trigger_fraction"]),
         turn_max_steps=turn["max_steps"],

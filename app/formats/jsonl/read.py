@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
+from app.entries.folds import SkillLoaded
 from app.entries.kinds import Family, kind_of
 from app.entries.messages import decode
 from app.entries.wire import read_timestamp
@@ -93,9 +94,9 @@ def _entry(value: Mapping[str, Any], number: int, session: ImportedSession) -> N
     if not isinstance(body, str):
         session.lost.append(Note(place, kind, "its content was erased"))
         return
-    if row.family is Family.MESSAGE:
+    if row.family is Family.MESSAGE or kind == SkillLoaded.kind:
         try:
-            decode(kind, body)
+            _ = SkillLoaded.decode(body) if kind == SkillLoaded.kind else decode(kind, body)
         except (ValueError, KeyError, TypeError, AttributeError):
             session.lost.append(Note(place, kind, "its body is not of its kind"))
             return

@@ -20,6 +20,7 @@ from app.services.streams import Event, TurnKey, encode_events
 from app.services.turns.desk import Accepted, Cast, Desk, remembered_turn
 from app.services.turns.endings import REFUSING, Endings, Room
 from app.services.turns.inputs import Again, Flags, IdempotencyKey, Said, TurnInput, read_parts, with_known_media
+from app.services.turns.skills import selected
 from app.services.write import THIS_TURN, Draft, spoken
 from app.storage.rows import EntryFilter, SessionRow, TurnRow
 from app.storage.types import NEW_TURN, Append, Claim, EventRow, SessionPatch, TurnWrite
@@ -37,6 +38,7 @@ class Opening:
     repeats: TurnRow | None = None
     rewinds_to: int | None = None
     expected_head: int | None = None
+    skills: Sequence[str] = ()
 
 
 def opening_of(wanted: TurnInput) -> Opening:
@@ -60,7 +62,7 @@ def opening_of(wanted: TurnInput) -> Opening:
         ),
         wanted.overrides,
     )
-    return Opening(options, stored, ephemeral, wanted.attributes, wanted.follows, expected_head=wanted.expected_head)
+    return Opening(options, stored, ephemeral, wanted.attributes, wanted.follows, expected_head=wanted.expected_head, skills=wanted.skills)
 
 
 def opening_again(row: TurnRow, again: Again, *, sibling: bool) -> Opening:
@@ -122,6 +124,8 @@ class Acceptance:
         opening = await self._with_media(tenant, session, opening, agent)
         follows, line = await self._place(tenant, session, opening)
         drafts, patch = _settings(session, adoption, line, follows)
+        own_input = opening.stored[-1][1] if opening.stored and opening.options.persist else None
+        drafts += selected(agent, opening.skills, own_input, session.head_seq + len(drafts) + len(opening.stored))
         before_seq = session.head_seq + len(drafts)
         drafts += [said.draft(kind, flags, THIS_TURN) for kind, said, flags in opening.stored]
         if opening.stored and opening.options.persist:

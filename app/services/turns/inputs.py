@@ -65,6 +65,7 @@ class TurnInput:
     on_pending: Literal["reject", "abandon"] = "reject"
     background: bool = False
     expected_head: int | None = None
+    skills: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

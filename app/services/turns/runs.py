@@ -15,6 +15,7 @@ from app.entries.trace import ToolStarted
 from app.services.consequences import error_result, of_run
 from app.services.revisions import Revisions
 from app.services.running import Running
+from app.services.turns.skills import loaded_skill
 from app.services.write import Draft
 from app.turn.life import RunLife
 from app.turn.moves import Run
@@ -59,6 +60,8 @@ class Runs:
         room = asyncio.Semaphore(TOOL_RUNS_AT_ONCE_MAX)
 
         async def one(tool: Tool, call: ToolCall) -> Draft:
+            if tool.executor["kind"] == "skill":
+                return loaded_skill(agent, call, running.number)
             async with room:
                 assert self._tools is not None
                 return await self._tools.run(running, agent, tool, call)

@@ -1,0 +1,50 @@
+"""The read of stored skill snapshots, texts included: complete originals stay readable here, and never in a source map (S2-10)."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from app.context.snapshots import skill_snapshots
+from app.entries.errors import NotFound
+from app.entries.folds import SkillLoaded
+from app.entries.ids import SESSION, parse_id
+from app.entries.messages import Entry
+from app.entries.wire import timestamp
+from app.storage.rows import EntryFilter
+from app.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotPage:
+    """One page of snapshots; `next` is the seq to go on after, None at the end."""
+
+    data: list[dict[str, Any]]
+    next: int | None
+
+
+class SkillSnapshots:
+    """Reads the snapshots of a session's current line."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def page(self, tenant: UUID, session_id: str, after: int, limit: int) -> SnapshotPage:
+        """Snapshots behind that seq, in their order. Raises `NotFound`."""
+        session = parse_id(SESSION, session_id)
+        row = None if session is None else await self._store.sessions.get(tenant, session)
+        if row is None:
+            raise NotFound("There is no such session.")
+        chosen = EntryFilter(line=row.line, kinds=(SkillLoaded.kind,), after_seq=after, at_seq=row.head_seq)
+        entries = await self._store.ledger.entries(tenant, row.session_id, chosen, limit + 1)
+        return SnapshotPage([_json(entry) for entry in entries[:limit]], entries[limit - 1].seq if len(entries) > limit else None)
+
+
+def _json(entry: Entry) -> dict[str, Any]:
+    """A snapshot as it is listed; one that was erased keeps its place alone."""
+    place = {"object": "skill_snapshot", "seq": entry.seq, "turn": entry.turn, "at": timestamp(entry.at or entry.recorded_at)}
+    body = next((one.body for one in skill_snapshots([entry])), None)
+    if body is None:
+        return {**place, "name": None, "revision": None, "text": None, "placement": None, "anchor": None, "selected_by": None}
+    anchor = {"seq": body.anchor_seq} if body.placement == "user" else {"user_turn": body.user_turn}
+    said = {"name": body.name, "revision": body.revision, "text": body.text, "placement": body.placement}
+    return {**place, **said, "anchor": anchor, "selected_by": body.selected_by}
