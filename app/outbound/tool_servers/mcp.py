@@ -106,11 +106,9 @@ async def _in_session(clients: Clients, server: ToolServer, bytes_max: int, work
             await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
             if fault.done():
                 raise fault.result()
+            if task.cancelled() or task.exception() is not None:  # whatever the SDK's own tasks made of a broken connection
+                raise ToolFault("tool-connection-lost")
             return task.result()
-        except (ToolFault, asyncio.CancelledError):
-            raise
-        except Exception:  # a group of whatever the SDK's tasks made of a broken connection
-            raise ToolFault("tool-connection-lost") from None
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
