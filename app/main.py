@@ -34,6 +34,7 @@ from app.services.skill_snapshots import SkillSnapshots
 from app.services.states import States
 from app.services.streams import Streams
 from app.services.targets import Targets
+from app.services.tools import ToolRuns
 from app.services.transcripts import Transcripts
 from app.services.transfers.exports import Exports
 from app.services.transfers.imports import Imports
@@ -109,13 +110,14 @@ class House:
         self._tasks: list[asyncio.Task[None]] = []
         self._outbound = outbound
         self._targets = targets = Targets(settings.upstreams)
+        servers = outbound.tool_servers(settings.tool_servers)
         revisions = Revisions(store.agents)
         inputs = Inputs(store, revisions, targets)
         views = Views(store)
         streams = Streams(store.deltas, flush_ms=settings.flush_ms, heartbeat_seconds=settings.heartbeat_seconds)
         writer = Writer(store.ledger, targets.counter(STAND_IN).count)
         calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, ExactCounts(targets, outbound.count))
-        loop = Loop(calls, views, Runs(None, revisions))
+        loop = Loop(calls, views, Runs(ToolRuns(servers), revisions))
         desk = Desk(store, writer, revisions, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
         if settings.fetch_media != "off":
             desk.fetch = outbound.media(private=settings.fetch_media == "any").fetch
@@ -129,7 +131,7 @@ class House:
         self._readiness = Readiness(store, settings)
         self._transcripts = Transcripts(store, heartbeat_seconds=settings.heartbeat_seconds)
         sessions = Sessions(store, revisions)
-        agents = Agents(store.agents, targets)
+        agents = Agents(store.agents, targets, servers)
         self.services = Services(
             agents=agents,
             models=ModelList(targets),

@@ -6,6 +6,7 @@ Works on the configured database, also while a service runs on it; with `--url` 
 import argparse
 import asyncio
 from collections.abc import Iterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -59,9 +60,11 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 async def _imported(url: str, arguments: argparse.Namespace, progress: Progress) -> list[dict[str, Any]]:
     from app.cli.services import importing
+    from app.outbound.outbound import Outbound
 
-    async with open_database(url) as store:
-        imports = importing(store, read_settings(arguments))
+    settings = read_settings(arguments)
+    async with open_database(url) as store, aclosing(Outbound(connections_max=settings.upstream_connections)) as outbound:
+        imports = importing(store, settings, outbound.tool_servers(settings.tool_servers))
         return [await _one(imports, path, arguments, progress) for path in arguments.files]
 
 

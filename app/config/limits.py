@@ -262,3 +262,27 @@ MEDIA_REDIRECTS_MAX: Final = 3
 
 MEDIA_FETCHES_MAX: Final = 16
 """Images and files by URL that are fetched for one request."""
+
+TOOL_SERVERS_MAX: Final = 256
+"""Configured tool servers."""
+
+TOOL_SECONDS_MAX: Final = 3_600
+"""The longest time that an operator may give one call of a tool server."""
+
+TOOL_RESULT_BYTES_MAX: Final = 32 * 2**20
+"""The largest answer of a tool server that an operator may allow."""
+
+TOOL_LIST_SECONDS_MAX: Final = 15
+"""Wait for a tool server's list while an agent is put."""
+
+TOOL_LIST_BYTES_MAX: Final = 8 * 2**20
+"""One page of a tool server's list."""
+
+TOOL_LIST_PAGES_MAX: Final = 64
+"""Pages of a tool server's list that are read."""
+
+TOOL_SERVERS_ASKED_MAX: Final = 16
+"""Tool servers whose lists one agent may need."""
+
+TOOL_SESSION_END_SECONDS_MAX: Final = 1
+"""Wait for a tool server to hear that a session is over."""

@@ -11,6 +11,7 @@ from typing import Any
 from app.config.faults import ConfigError
 from app.config.parse import Parser, choice, flag, integer, is_loopback, nearest, number, origins, postgres, secret, text
 from app.config.secret import Secret
+from app.config.tool_servers import ToolServer, read_tool_servers
 from app.config.upstreams import Timeouts, Upstream, read_upstreams
 
 PREFIX = "CONTEXT_LEDGER_"
@@ -72,6 +73,7 @@ class Settings:
     log_format: str = _setting("auto", choice("auto", "text", "json"), "auto, text, json", "`auto`: text on a terminal, else a JSON object a line.")
     metrics_enabled: bool = _setting(True, flag, "true, false", "Whether `/metrics` is served.")
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: read_upstreams({}, {}, Timeouts(), 2))
+    tool_servers: Mapping[str, ToolServer] = field(default_factory=lambda: MappingProxyType({}))
 
 
 SETTINGS: tuple[Setting, ...] = tuple(
@@ -96,20 +98,25 @@ def load_settings(environ: Mapping[str, str], config_path: Path | None = None) -
         elif row.name in document:
             values[row.name] = _parse(row, row.name, document[row.name])
     plain = Settings(**values)
-    tables = document.get("upstreams", {})
-    if not isinstance(tables, Mapping):
-        raise ConfigError("upstreams: a table for each upstream, [upstreams.NAME]")
     timeouts = Timeouts(plain.connect_timeout_seconds, plain.idle_timeout_seconds)
-    settings = Settings(**values, upstreams=read_upstreams(tables, environ, timeouts, plain.retries_max))
+    upstreams = read_upstreams(_tables(document, "upstreams"), environ, timeouts, plain.retries_max)
+    settings = Settings(**values, upstreams=upstreams, tool_servers=read_tool_servers(_tables(document, "tool_servers"), environ))
     _check_together(settings)
     return settings
+
+
+def _tables(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    tables = document.get(name, {})
+    if not isinstance(tables, Mapping):
+        raise ConfigError(f"{name}: a table for each, [{name}.NAME]")
+    return tables
 
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:
     """Every secret value that the settings hold, for the redaction of logs."""
     found = [value.reveal() for row in SETTINGS if isinstance(value := getattr(settings, row.name), Secret)]
-    for upstream in settings.upstreams.values():
-        found += [value.reveal() for value in upstream.secrets]
+    for secrets in [place.secrets for place in settings.upstreams.values()] + [place.secrets for place in settings.tool_servers.values()]:
+        found += [value.reveal() for value in secrets]
     return tuple(found)
 
 
@@ -133,7 +140,7 @@ def _read_file(environ: Mapping[str, str], config_path: Path | None) -> Mapping[
 
 
 def _refuse_unknown(document: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-    names = [row.name for row in SETTINGS] + ["upstreams"]
+    names = [row.name for row in SETTINGS] + ["upstreams", "tool_servers"]
     for key in document:
         if key not in names:
             raise ConfigError(f"{key}: unknown setting{nearest(key, names)}")

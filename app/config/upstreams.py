@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 
 from app.config import limits
 from app.config.faults import ConfigError
-from app.config.parse import Parser, flag, integer, nearest, number, text
+from app.config.parse import Parser, flag, integer, number, text
 from app.config.secret import Secret
+from app.config.tables import header_value, http_url, known, read_headers, read_table, take_value
 
 SCRIPTED = "scripted"
 SCRIPTED_DIALECT = "openai-chat"
@@ -21,8 +21,6 @@ IMPORT_ACCOUNT = "import"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _REGION = re.compile(r"[a-z]{2,8}(?:-[a-z0-9]{1,16}){1,4}")
-_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VISIBLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ def read_upstreams(tables: Mapping[str, Any], environ: Mapping[str, str], timeou
             raise ConfigError(f"{where}: a name is lower-case letters, digits, '-' and '_', at most {limits.AGENT_NAME_CHARS_MAX}")
         if name == SCRIPTED:
             raise ConfigError(f"{where}: this upstream is built in and cannot be configured")
-        found[name] = _read_upstream(where, name, _table(where, table), environ, timeouts, retries_max)
+        found[name] = _read_upstream(where, name, read_table(where, table), environ, timeouts, retries_max)
         if found[name].account == IMPORT_ACCOUNT:
             raise ConfigError(f"{where}.account: `{IMPORT_ACCOUNT}` stands for the unknown accounts of imported files; name another")
     return MappingProxyType(found)
@@ -139,10 +137,10 @@ _KEYS = (
 
 
 def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Mapping[str, str], timeouts: Timeouts, retries_max: int) -> Upstream:
-    _known(where, table, _KEYS)
+    known(where, table, _KEYS)
 
     def take(key: str, parse: Parser, default: Any) -> Any:
-        return _take(where, table, key, parse, default)
+        return take_value(where, table, key, parse, default)
 
     preset = take("preset", text, None)
     return Upstream(
@@ -153,7 +151,7 @@ def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Map
         base_url=None if preset is not None and "base_url" not in table else base_url(f"{where}.base_url", take("base_url", text, None)),
         api_key=_key(f"{where}.api_key_env", take("api_key_env", text, None), environ),
         aws=_aws(where, table, environ),
-        headers=_headers(where, table, environ),
+        headers=read_headers(where, table, environ),
         allow_private_network=take("allow_private_network", flag, False),
         timeouts=Timeouts(
             connect_seconds=take("connect_timeout_seconds", number(0.1, 600), timeouts.connect_seconds),
@@ -162,8 +160,8 @@ def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Map
         retries_max=take("retries_max", integer(0, 10), retries_max),
         metadata=take("metadata", flag, False),
         exact_counting=take("exact_counting", flag, False),
-        quirks=MappingProxyType(dict(_table(f"{where}.quirks", table.get("quirks", {})))),
-        models=_models(where, _table(f"{where}.models", table.get("models", {}))),
+        quirks=MappingProxyType(dict(read_table(f"{where}.quirks", table.get("quirks", {})))),
+        models=_models(where, read_table(f"{where}.models", table.get("models", {}))),
     )
 
 
@@ -178,30 +176,23 @@ def base_url(where: str, value: str | None) -> str:
     """The URL without its trailing slash. Raises `ConfigError` for none, and for one that is more or less than a base."""
     if value is None:
         raise ConfigError(f"{where}: missing; it includes the version segment, for example https://host/v1")
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"{where}: an http or https URL with a host")
-    if parts.username is not None or parts.password is not None:
-        raise ConfigError(f"{where}: no user or password in the URL; use api_key_env or headers_env")
-    if parts.query or parts.fragment or not _VISIBLE.fullmatch(value) or " " in value:
-        raise ConfigError(f"{where}: visible ASCII, without query and fragment")
-    return value.rstrip("/")
+    return http_url(where, value, "api_key_env or headers_env").rstrip("/")
 
 
 def _key(where: str, variable: str | None, environ: Mapping[str, str]) -> Secret | None:
     value = environ.get(variable, "") if variable is not None else ""
     # An upstream whose key is not set yet is listed as such; the service still starts.
-    return _header_value(where, value) if value else None
+    return header_value(where, value) if value else None
 
 
 def _aws(where: str, table: Mapping[str, Any], environ: Mapping[str, str]) -> AwsKeys | None:
     """The keys that the named variables hold; nothing else of the environment, and no file of AWS's own tools, is looked at."""
     if not any(key.startswith("aws_") for key in table):
         return None
-    region = _take(where, table, "aws_region", _region, ...)
-    variables = {key: _take(where, table, key, text, ...) for key in ("aws_access_key_id_env", "aws_secret_access_key_env")}
+    region = take_value(where, table, "aws_region", _region, ...)
+    variables = {key: take_value(where, table, key, text, ...) for key in ("aws_access_key_id_env", "aws_secret_access_key_env")}
     access_key_id, secret_access_key = (_key(f"{where}.{key}", variable, environ) for key, variable in variables.items())
-    token = _key(f"{where}.aws_session_token_env", _take(where, table, "aws_session_token_env", text, None), environ)
+    token = _key(f"{where}.aws_session_token_env", take_value(where, table, "aws_session_token_env", text, None), environ)
     return None if access_key_id is None or secret_access_key is None else AwsKeys(region, access_key_id, secret_access_key, token)
 
 
@@ -212,69 +203,19 @@ def _region(value: object) -> str:
     return found
 
 
-def _headers(where: str, table: Mapping[str, Any], environ: Mapping[str, str]) -> Mapping[str, Secret]:
-    found: dict[str, Secret] = {}
-    for key in ("headers", "headers_env"):
-        for name, value in _table(f"{where}.{key}", table.get(key, {})).items():
-            field_name = f"{where}.{key}.{name}" if _HEADER.fullmatch(name) else f"{where}.{key}"
-            if not _HEADER.fullmatch(name):
-                raise ConfigError(f"{field_name}: a header's name is made of the letters that RFC 9110 calls token")
-            if not isinstance(value, str):
-                raise ConfigError(f"{field_name}: a text")
-            if key == "headers_env" and value not in environ:
-                raise ConfigError(f"{field_name}: the variable it names is not set")
-            if any(name.lower() == other.lower() for other in found):
-                raise ConfigError(f"{field_name}: given twice")
-            found[name] = _header_value(field_name, environ[value] if key == "headers_env" else value)
-    if len(found) > limits.HEADERS_PER_UPSTREAM_MAX:
-        raise ConfigError(f"{where}.headers: at most {limits.HEADERS_PER_UPSTREAM_MAX}")
-    return MappingProxyType(found)
-
-
-def _header_value(where: str, value: str) -> Secret:
-    """A value that can stand in a header. A line break in it would let a key write headers of its own."""
-    if not _VISIBLE.fullmatch(value):
-        raise ConfigError(f"{where}: visible ASCII without line breaks and without blanks at the ends")
-    return Secret(value)
-
-
 def _models(where: str, tables: Mapping[str, Any]) -> Mapping[str, ModelLimits]:
     if len(tables) > limits.MODELS_PER_UPSTREAM_MAX:
         raise ConfigError(f"{where}.models: at most {limits.MODELS_PER_UPSTREAM_MAX}")
     found = {}
     for name, value in tables.items():
         at = f'{where}.models."{name}"'
-        table = _table(at, value)
-        _known(at, table, ("context_window", "max_input_tokens", "max_output_tokens", "tokenizer"))
-        window = _take(at, table, "context_window", integer(1, 2**31 - 1), ...)
+        table = read_table(at, value)
+        known(at, table, ("context_window", "max_input_tokens", "max_output_tokens", "tokenizer"))
+        window = take_value(at, table, "context_window", integer(1, 2**31 - 1), ...)
         found[name] = ModelLimits(
             context_window=window,
-            max_output_tokens=_take(at, table, "max_output_tokens", integer(1, window), ...),
-            tokenizer=_take(at, table, "tokenizer", text, None),
-            max_input_tokens=_take(at, table, "max_input_tokens", integer(1, window), None),
+            max_output_tokens=take_value(at, table, "max_output_tokens", integer(1, window), ...),
+            tokenizer=take_value(at, table, "tokenizer", text, None),
+            max_input_tokens=take_value(at, table, "max_input_tokens", integer(1, window), None),
         )
     return MappingProxyType(found)
-
-
-def _take(where: str, table: Mapping[str, Any], key: str, parse: Parser, default: Any) -> Any:
-    """The parsed value of a key; `...` as the default means that it has to be there."""
-    if key not in table:
-        if default is ...:
-            raise ConfigError(f"{where}.{key}: missing")
-        return default
-    try:
-        return parse(table[key])
-    except ValueError as error:
-        raise ConfigError(f"{where}.{key}: {error}") from None
-
-
-def _table(where: str, value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ConfigError(f"{where}: a table")
-    return value
-
-
-def _known(where: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    for key in table:
-        if key not in keys:
-            raise ConfigError(f"{where}.{key}: unknown{nearest(key, keys)}")

@@ -4,6 +4,7 @@ Two of them, since a connection pool must not serve an upstream that may reach p
 """
 
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Protocol
 
 import aiohttp
 import httpx
@@ -12,7 +13,7 @@ from httpx_aiohttp import AiohttpTransport
 from yarl import URL
 
 from app.config import limits
-from app.config.upstreams import Timeouts, Upstream
+from app.config.upstreams import Timeouts
 from app.outbound.egress import GuardedResolver
 
 _KEEPALIVE_SECONDS = 30.0
@@ -33,6 +34,13 @@ def sent_url(url: httpx.URL) -> str:
     return str(URL(str(url)))
 
 
+class Place(Protocol):
+    """Somewhere to connect to: an upstream or a tool server."""
+
+    @property
+    def allow_private_network(self) -> bool: ...
+
+
 class Clients:
     """Opened lazily inside the running loop, closed with `aclose`. `connections_max` bounds each of the two pools."""
 
@@ -42,9 +50,9 @@ class Clients:
         self._guarded: httpx.AsyncClient | None = None
         self._open: httpx.AsyncClient | None = None
 
-    def of(self, upstream: Upstream) -> httpx.AsyncClient:
-        """The client that may reach this upstream."""
-        if upstream.allow_private_network:
+    def of(self, place: Place) -> httpx.AsyncClient:
+        """The client that may reach this place."""
+        if place.allow_private_network:
             self._open = self._open or self._client(self._resolver)
             return self._open
         self._guarded = self._guarded or self._client(GuardedResolver(self._resolver or aiohttp.ThreadedResolver()))

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from app.config.tool_servers import ToolServer
 from app.config.upstreams import SCRIPTED, Upstream
 from app.formats.protocols import Format
 from app.models.resolve import Limits, ModelChoice
@@ -14,6 +15,7 @@ from app.outbound.model_lists import listed_limits
 from app.outbound.providers import Provider
 from app.outbound.retry import Dispatch, RetryPolicy
 from app.outbound.scripted import RETRY_WAIT_MS_MAX, Scripted
+from app.outbound.tool_servers.servers import ToolServers
 
 
 class Outbound:
@@ -37,6 +39,10 @@ class Outbound:
     def media(self, *, private: bool) -> MediaFetcher:
         """What fetches images and files by URL."""
         return MediaFetcher(self._clients, private=private)
+
+    def tool_servers(self, servers: Mapping[str, ToolServer]) -> ToolServers:
+        """The way to the operator's tool servers."""
+        return ToolServers(self._clients, servers)
 
     def dispatch(self, outgoing: Outgoing) -> Dispatch:
         """A call, ready to be iterated."""

@@ -5,12 +5,12 @@ an agent is put, since the checker would run them by `re`, which cannot.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
 import regex
-from jsonschema import Draft202012Validator
+from jsonschema import Draft7Validator, Draft201909Validator, Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
@@ -77,8 +77,14 @@ def _reference(keyword: str) -> Any:
 
 
 _extended: Callable[..., type[Draft202012Validator]] = extend
-SchemaChecker = _extended(
-    Draft202012Validator,
-    {"pattern": _pattern, "uniqueItems": _unique_items, "$ref": _reference("$ref"), "$dynamicRef": _reference("$dynamicRef")},
-)
+_BOUNDED = {"pattern": _pattern, "uniqueItems": _unique_items, "$ref": _reference("$ref")}
+SchemaChecker = _extended(Draft202012Validator, {**_BOUNDED, "$dynamicRef": _reference("$dynamicRef")})
 """The full checker, of the service's own schemas and of those that agents bring for their state."""
+
+_OLDER = {kind.META_SCHEMA["$schema"].rstrip("#"): _extended(kind, _BOUNDED) for kind in (Draft201909Validator, Draft7Validator)}
+
+
+def checker_of(schema: Mapping[str, Any]) -> Draft202012Validator:
+    """The checker of a schema's own dialect, 2020-12 where it names none. Formats are not judged."""
+    declared = schema.get("$schema")
+    return _OLDER.get(declared.rstrip("#") if isinstance(declared, str) else "", SchemaChecker)(schema)

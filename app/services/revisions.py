@@ -1,10 +1,11 @@
 """Agent revisions, decoded once: they never change, so a process keeps the ones it met."""
 
 from collections import OrderedDict
+from typing import Any
 from uuid import UUID
 
 from app.config.limits import AGENT_REVISIONS_CACHED_MAX
-from app.context.agents.read import read_agent
+from app.context.agents.read import filled, read_agent
 from app.context.sources import AgentRevision
 from app.entries import lossless
 from app.entries.errors import NotFound
@@ -51,4 +52,10 @@ class Revisions:
 def decode_agent(row: AgentRow) -> AgentRevision:
     """The revision that a row holds, with the limits that were frozen when it was put."""
     limits = Limits(**lossless.read(row.limits))
-    return read_agent(row.name, row.revision, lossless.loads(row.document, 80), limits, "sha256:" + row.digest.hex())
+    return read_agent(row.name, row.revision, document_of(row), limits, "sha256:" + row.digest.hex())
+
+
+def document_of(row: AgentRow) -> dict[str, Any]:
+    """The document of a row, with what tool servers said of its tools when it was put: whoever has it needs to ask nobody."""
+    resolved = [] if row.resolved_tools is None else lossless.loads(row.resolved_tools, 80)
+    return filled(lossless.loads(row.document, 80), resolved)

@@ -6,7 +6,8 @@ from app.storage import decode
 from app.storage.pool import Pool
 from app.storage.rows import AgentRow
 
-_AGENTS = "SELECT * FROM ledger.agents_v1($1, $2, $3, $4, $5, $6)"
+_AGENTS = "SELECT * FROM ledger.agents_v2($1, $2, $3, $4, $5, $6)"
+_PUT = "SELECT * FROM ledger.agent_put_v2($1, $2, $3, $4, $5, $6)"
 
 AgentRows = list[AgentRow]
 
@@ -15,9 +16,11 @@ class Agents:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def put(self, tenant: UUID, name: str, document: str, limits: str, digest: bytes) -> tuple[AgentRow, bool]:
-        """Makes the next revision unless the newest one has that digest (32 bytes, of the document); says whether it did."""
-        rows = await self._pool.fetch("SELECT * FROM ledger.agent_put_v1($1, $2, $3, $4, $5)", tenant, name, document, limits, digest)
+    async def put(
+        self, tenant: UUID, name: str, document: str, limits: str, digest: bytes, resolved_tools: str | None = None
+    ) -> tuple[AgentRow, bool]:
+        """Makes the next revision unless the newest one has that digest (32 bytes, of all that a compile reads of it); says whether it did."""
+        rows = await self._pool.fetch(_PUT, tenant, name, document, limits, resolved_tools, digest)
         return decode.agent(rows[0]), rows[0]["created"]
 
     async def get(self, tenant: UUID, name: str, revision: int | None = None) -> AgentRow | None:

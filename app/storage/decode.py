@@ -148,7 +148,9 @@ def call(row: Any) -> CallRow:
 
 
 def agent(row: Any) -> AgentRow:
-    return AgentRow(row["name"], row["revision"], row["latest"], row["document"], row["limits"], row["digest"], row["created_at"])
+    return AgentRow(
+        row["name"], row["revision"], row["latest"], row["document"], row["limits"], row["digest"], row["created_at"], row["resolved_tools"]
+    )
 
 
 def key(row: Any) -> KeyRow:

@@ -187,7 +187,8 @@ class DeltaRow:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """One revision of an agent. `document` and `limits` are JSON texts, `digest` is of the document; `latest` the newest revision's number."""
+    """One revision of an agent. `document`, `limits` and `resolved_tools` (what tool servers said of tools that the document leaves
+    undescribed) are JSON texts, `digest` is of the document with that filled in; `latest` the newest revision's number."""
 
     name: str
     revision: int
@@ -196,6 +197,7 @@ class AgentRow:
     limits: str
     digest: bytes
     created_at: datetime
+    resolved_tools: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

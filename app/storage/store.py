@@ -11,7 +11,7 @@ from app.storage.pool import Pool
 from app.storage.sessions import Sessions
 from app.storage.turns import Calls, Turns
 
-HEAD_REVISION = "0003"
+HEAD_REVISION = "0004"
 """The migration that this build needs; `Store.revision()` says which one the database has."""
 
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import sys
 import traceback
 from collections.abc import Iterable
@@ -98,6 +99,15 @@ def _escape(text: str) -> str:
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
+class ForeignContentFilter(logging.Filter):
+    """Drops the lines of the MCP SDK, by the file that writes them: some go to the root logger, and they quote arguments and answers."""
+
+    _FILES = re.compile(r"[\\/]mcp[\\/](?:client|shared)[\\/]")
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return self._FILES.search(record.pathname) is None
+
+
 def configure_logs(level: str = "info", form: str = "auto", secrets: Iterable[str] = (), stream: TextIO | None = None) -> logging.Handler:
     """Sets the root logger up for the process and returns its one handler. Calling it again replaces that handler.
 
@@ -107,6 +117,7 @@ def configure_logs(level: str = "info", form: str = "auto", secrets: Iterable[st
     handler = logging.StreamHandler(stream)
     text = form == "text" or (form == "auto" and stream.isatty())
     handler.setFormatter(TextFormatter() if text else JsonFormatter())
+    handler.addFilter(ForeignContentFilter())
     handler.addFilter(RedactionFilter(Redactor(secrets)))
     handler.set_name("context-ledger")
     root = logging.getLogger()

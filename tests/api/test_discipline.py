@@ -238,7 +238,7 @@ async def test_what_is_not_built_yet_is_said_and_never_ignored(client: httpx.Asy
     session = await open_session(client)
     wrong = [
         ("PUT", "/agents/a", {**AGENT, "context": [{"renderer": "select_recent", "n": 3}]}, "/context/0/renderer"),
-        ("PUT", "/agents/a", {**AGENT, "tools": [{"name": "t", "executor": {"kind": "http"}}]}, "/tools/0/executor/kind"),
+        ("PUT", "/agents/a", {**AGENT, "tools": [{"name": "t", "approval": {"when": "true"}}]}, "/tools/0/approval/when"),
         ("PATCH", f"/sessions/{session}", {"checkpoint": "none"}, "/checkpoint"),
     ]
     for method, path, body, pointer in wrong:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.context.agents.check import check_document
-from app.context.agents.read import normalised, read_agent
+from app.context.agents.read import filled, normalised, read_agent
 from app.models.resolve import Limits
 from tests.strategies import MODEL
 
@@ -120,14 +120,28 @@ def test_the_contracts_example_passes_as_far_as_it_is_built():
         (tool(description=3), "/tools/0/description", "bad-type"),
         (tool(enabled="yes"), "/tools/0/enabled", "bad-type"),
         (tool(url="http://x"), "/tools/0/url", "unknown-key"),
-        (tool(executor={"kind": "http", "server": "s", "tool": "t"}), "/tools/0/executor/kind", "not-yet-supported"),
-        (tool(executor={"kind": "mcp"}), "/tools/0/executor/kind", "not-yet-supported"),
-        (tool(executor={"kind": "agent", "agent": "a", "mode": "call"}), "/tools/0/executor/kind", "not-yet-supported"),
+        (tool(executor={"kind": "http"}), "/tools/0/executor/server", "missing"),
+        (tool(executor={"kind": "http", "server": "https://desk.example"}), "/tools/0/executor/server", "bad-value"),
+        (tool(executor={"kind": "http", "server": "s", "url": "https://desk.example"}), "/tools/0/executor/url", "unknown-key"),
+        (tool(executor={"kind": "http", "server": "s", "headers": {}}), "/tools/0/executor/headers", "unknown-key"),
+        (tool(executor={"kind": "mcp", "server": 3}), "/tools/0/executor/server", "bad-value"),
+        (tool(executor={"kind": "mcp", "server": "s", "tool": ""}), "/tools/0/executor/tool", "blank"),
+        (tool(executor={"kind": "mcp", "server": "s", "tool": "t" * 256}), "/tools/0/executor/tool", "too-long"),
+        (tool(executor={"kind": "mcp", "server": "s", "mode": "call"}), "/tools/0/executor/mode", "unknown-key"),
+        (tool(executor={"kind": "agent", "agent": "a"}), "/tools/0/executor/mode", "missing"),
+        (tool(executor={"kind": "agent", "mode": "call"}), "/tools/0/executor/agent", "missing"),
+        (tool(executor={"kind": "agent", "agent": "/a", "mode": "call"}), "/tools/0/executor/agent", "bad-value"),
+        (tool(executor={"kind": "agent", "agent": "a", "mode": "ask"}), "/tools/0/executor/mode", "bad-value"),
+        (tool(executor={"kind": ["http"]}), "/tools/0/executor/kind", "bad-value"),
+        (tool(executor="http"), "/tools/0/executor", "bad-type"),
         (tool(executor={"kind": "client", "url": "http://x"}), "/tools/0/executor/url", "unknown-key"),
         (tool(executor={"kind": "shell"}), "/tools/0/executor/kind", "bad-value"),
         (tool(executor={}), "/tools/0/executor/kind", "missing"),
-        (tool(approval="always"), "/tools/0/approval", "not-yet-supported"),
-        (tool(approval={"when": "state.x"}), "/tools/0/approval", "not-yet-supported"),
+        (tool(approval={"when": "state.x"}), "/tools/0/approval/when", "not-yet-supported"),
+        (tool(approval={"when": 3}), "/tools/0/approval/when", "bad-type"),
+        (tool(approval={"when": "x" * 1001}), "/tools/0/approval/when", "too-long"),
+        (tool(approval={}), "/tools/0/approval/when", "missing"),
+        (tool(approval={"if": "x", "when": ""}), "/tools/0/approval/if", "unknown-key"),
         (tool(approval="maybe"), "/tools/0/approval", "bad-value"),
         (tool(parameters={"type": "string"}), "/tools/0/parameters/type", "bad-schema"),
         (tool(parameters=[]), "/tools/0/parameters", "bad-type"),
@@ -206,3 +220,33 @@ def test_a_revision_is_what_its_document_says():
     assert (found.tools[0].name, found.tools[0].executor, found.tools[0].repeatable) == ("lookup", {"kind": "client"}, False)
     assert (found.turn_max_steps, found.partial_answers, found.compaction.trigger_fraction) == (25, "omit", 0.9)
     assert found.state_schema == WHOLE["state_schema"]
+
+
+@pytest.mark.req("T-23")
+def test_every_executor_and_approval_passes():
+    executors: list[dict[str, Any]] = [
+        {"kind": "client"},
+        {"kind": "http", "server": "desk"},
+        {"kind": "mcp", "server": "files", "tool": "files/read.v2"},
+        {"kind": "agent", "agent": "Researcher", "mode": "transfer"},
+        {"kind": "agent", "agent": "a.b", "mode": "call"},
+    ]
+    tools = [{"name": f"t{at}", "executor": executor, "approval": "always", "repeatable": True} for at, executor in enumerate(executors)]
+    assert faults(tools=tools) == []
+
+
+def test_what_servers_said_fills_in_what_a_document_leaves_out():
+    tools = [
+        {"name": "a", "executor": {"kind": "mcp", "server": "s"}},
+        {"name": "b", "description": "own", "executor": {"kind": "mcp", "server": "s"}},
+    ]
+    document = {"model": MODEL, "tools": tools}
+    said = [{"name": "a", "description": "A.", "parameters": {"type": "object", "title": "a"}}, {"name": "b", "parameters": {"type": "object"}}]
+    found = filled(document, said)
+    assert [tool.get("description") for tool in found["tools"]] == ["A.", "own"]
+    assert [tool["parameters"] for tool in found["tools"]] == [{"type": "object", "title": "a"}, {"type": "object"}]
+    assert filled(found, said) == found
+    assert filled(document, []) == document
+    assert tools[0].keys() == {"name", "executor"}
+    agent = read_agent("x", 1, found, Limits(100, 10, "explicit"), "sha256:0")
+    assert (agent.tools[0].description, agent.tools[0].parameters) == ("A.", {"type": "object", "title": "a"})

@@ -20,7 +20,9 @@ from app.api.schemas.basics import (
     text,
 )
 from app.config import limits
+from app.context.agents.conditions import CONDITION_CHARS_MAX
 from app.context.agents.defaults import DESCRIPTION_CHARS_MAX, SKILL_DESCRIPTION_CHARS_MAX
+from app.context.agents.tools import EXECUTORS, REMOTE_NAME_CHARS_MAX
 from app.models.resolve import LIMITS_SOURCES
 
 _TOKENS_MAX = 100_000_000
@@ -54,14 +56,27 @@ _RENDERER = {
     "description": "One renderer; its other keys depend on its name.",
 }
 
+_EXECUTOR = {
+    "type": "object",
+    "properties": {
+        "kind": one_of(*EXECUTORS),
+        "server": text(limits.AGENT_NAME_CHARS_MAX, 1),
+        "tool": text(REMOTE_NAME_CHARS_MAX, 1),
+        "agent": text(limits.AGENT_NAME_CHARS_MAX, 1),
+        "mode": one_of("transfer", "call"),
+    },
+    "required": ["kind"],
+    "description": "`http` and `mcp` name a `server` of the operator's and the `tool` there (default: this tool's name); `agent`: `agent`, `mode`.",
+}
+
 TOOL = obj(
     {
         "name": text(64, 1, TOOL_NAME_PATTERN),
         "description": text(DESCRIPTION_CHARS_MAX),
         "parameters": OBJECT,
         "enabled": BOOL,
-        "executor": {"type": "object", "properties": {"kind": {**one_of("client"), "x-later": ["http", "mcp", "agent"]}}, "required": ["kind"]},
-        "approval": {"anyOf": [{**one_of("never"), "x-later": ["always"]}, {"type": "object"}]},
+        "executor": _EXECUTOR,
+        "approval": {"anyOf": [one_of("never", "always"), obj({"when": text(CONDITION_CHARS_MAX, 1)}, ["when"])]},
         "repeatable": BOOL,
     },
     ["name"],
@@ -90,6 +105,12 @@ AGENT_DOCUMENT = obj(
     ["model"],
 )
 
+RESOLVED_TOOL = obj(
+    {"name": text(), "description": text(), "parameters": OBJECT},
+    ["name"],
+    description="What the tool's server said when the agent was put, of what the document leaves out.",
+)
+
 AGENT = answer(
     {
         "object": {"const": "agent"},
@@ -105,6 +126,7 @@ AGENT = answer(
             },
             ["max_input_tokens"],
         ),
+        "resolved_tools": arr(RESOLVED_TOOL),
         "digest": DIGEST,
         "created_at": TIME,
     }

@@ -9,6 +9,7 @@ DESCRIPTION_CHARS_MAX = 16_384
 SKILL_DESCRIPTION_CHARS_MAX = 1_024
 
 AGENT_NAME = re.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}")
+SERVER_NAME = re.compile("[a-z0-9][a-z0-9_-]{0,63}")
 TOOL_NAME = re.compile("[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 """What every provider takes (wire-format notes 0.6)."""
 

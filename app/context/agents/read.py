@@ -1,6 +1,6 @@
 """What a checked document becomes: the form that a compile reads."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.context.agents.context import with_defaults
@@ -20,6 +20,18 @@ def normalised(document: Mapping[str, Any]) -> dict[str, Any]:
         found[key] = {**default, **given} if isinstance(default, dict) else given
     found["context"] = [with_defaults(position, spec) for position, spec in enumerate(found["context"])]
     found["tools"] = [{"name": tool["name"], **TOOL_DEFAULTS, **tool} for tool in found["tools"]]
+    return found
+
+
+def filled(document: Mapping[str, Any], resolved_tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The document as it would be if it said itself what tool servers said of its tools: `resolved_tools` are `{name, description?,
+    parameters?}`, with the keys that the document leaves out. Without any it is the document."""
+    said = {tool["name"]: tool for tool in resolved_tools}
+    found = dict(document)
+    if said:
+        found["tools"] = [
+            {**tool, **{key: value for key, value in said.get(tool["name"], {}).items() if key not in tool}} for tool in document["tools"]
+        ]
     return found
 
 

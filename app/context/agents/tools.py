@@ -1,14 +1,24 @@
 """The key `tools`: what is declared to the model, and how a call is run."""
 
+import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from app.config.limits import TOOLS_MAX
-from app.context.agents.defaults import DESCRIPTION_CHARS_MAX, TOOL_CHOICES, TOOL_DEFAULTS, TOOL_NAME
+from app.context.agents.conditions import check_condition
+from app.context.agents.defaults import AGENT_NAME, DESCRIPTION_CHARS_MAX, SERVER_NAME, TOOL_CHOICES, TOOL_DEFAULTS, TOOL_NAME
 from app.context.fields import Check
 from app.context.schemas import check_schema
 
 _KEYS = ("name", "description", "parameters", "enabled", "executor", "approval", "repeatable")
+
+EXECUTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"client": ("kind",), "http": ("kind", "server", "tool"), "mcp": ("kind", "server", "tool"), "agent": ("kind", "agent", "mode")}
+)
+"""Who may run a tool, and the keys that say it."""
+
+REMOTE_NAME_CHARS_MAX = 255
 
 
 def check_tools(check: Check, value: Any) -> None:
@@ -40,13 +50,33 @@ def _rest(check: Check, found: Mapping[str, Any], pointer: str) -> None:
     check.faults += faults
     for key in ("enabled", "repeatable"):
         check.boolean(found.get(key, True), f"{pointer}/{key}")
-    executor = found.get("executor", TOOL_DEFAULTS["executor"])
-    if isinstance(executor, Mapping) and executor.get("kind") in ("http", "mcp", "agent"):
-        check.unbuilt(f"{pointer}/executor/kind", "This executor")
-    elif check.object(executor, f"{pointer}/executor", ("kind",), ("kind",)) is not None and "kind" in executor:
-        check.word(executor["kind"], f"{pointer}/executor/kind", ("client",), ("http", "mcp", "agent"))
+    _executor(check, found.get("executor", TOOL_DEFAULTS["executor"]), f"{pointer}/executor")
     approval = found.get("approval", "never")
-    if isinstance(approval, Mapping) and list(approval) == ["when"]:
-        check.unbuilt(f"{pointer}/approval", "This value")
-    else:
-        check.word(approval, f"{pointer}/approval", ("never",), ("always",))
+    if not isinstance(approval, Mapping):
+        check.word(approval, f"{pointer}/approval", ("never", "always"))
+    elif check.object(approval, f"{pointer}/approval", ("when",), ("when",)) is not None and "when" in approval:
+        check_condition(check, approval["when"], f"{pointer}/approval/when")
+
+
+def _executor(check: Check, value: Any, pointer: str) -> None:
+    kind = value.get("kind") if isinstance(value, Mapping) else None
+    keys = EXECUTORS.get(kind) if isinstance(kind, str) else None
+    required = ("kind",) if keys is None else tuple(key for key in keys if key != "tool")
+    found = check.object(value, pointer, ("kind",) if keys is None else keys, required)
+    if found is None or "kind" not in found:
+        return
+    if keys is None:
+        check.word(kind, f"{pointer}/kind", tuple(EXECUTORS))
+        return
+    if "server" in found and "server" in keys and not _matches(found["server"], SERVER_NAME):
+        check.fault(f"{pointer}/server", "bad-value", "This is the name of a tool server; its URL stands in the operator's configuration alone.")
+    if "tool" in found and "tool" in keys:
+        check.text(found["tool"], f"{pointer}/tool", REMOTE_NAME_CHARS_MAX)
+    if "agent" in found and "agent" in keys and not _matches(found["agent"], AGENT_NAME):
+        check.fault(f"{pointer}/agent", "bad-value", "This is the name of an agent.")
+    if "mode" in found and "mode" in keys:
+        check.word(found["mode"], f"{pointer}/mode", ("transfer", "call"))
+
+
+def _matches(value: Any, pattern: re.Pattern[str]) -> bool:
+    return isinstance(value, str) and pattern.fullmatch(value) is not None

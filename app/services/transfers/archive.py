@@ -8,6 +8,7 @@ from app.entries import lossless
 from app.entries.ids import SESSION, format_id
 from app.entries.settings import AgentAdopted, SessionOpened
 from app.formats.jsonl.write import write_blob, write_end, write_entry, write_head
+from app.services.revisions import document_of
 from app.storage.rows import EntryFilter, SessionRow
 from app.storage.store import Store
 
@@ -64,9 +65,10 @@ async def _agents(store: Store, row: SessionRow) -> dict[str, list[Any]]:
             rows = await store.agents.revisions(row.tenant, name, after=len(documents), limit=min(LIST_LIMIT_MAX, last - len(documents)))
             if not rows:
                 break
-            size += sum(len(one.document.encode()) for one in rows)
+            page_documents = [document_of(one) for one in rows]
+            size += sum(len(lossless.dumps(one).encode()) for one in page_documents)
             if size > AGENTS_BYTES_MAX:
                 return {}
-            documents += [lossless.loads(one.document, 80) for one in rows]
+            documents += page_documents
         found[name] = documents
     return found

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from typing import Protocol
 
 from app.config.limits import ACCEPT_TRIES_MAX, TOOL_RUNS_AT_ONCE_MAX
 from app.context.sources import AgentRevision, Tool
@@ -15,22 +14,17 @@ from app.entries.trace import ToolStarted
 from app.services.consequences import error_result, of_run
 from app.services.revisions import Revisions
 from app.services.running import Running
+from app.services.tools import ToolRuns
 from app.services.turns.skills import loaded_skill
 from app.services.write import Draft
 from app.turn.life import RunLife
 from app.turn.moves import Run
 
 
-class ToolRuns(Protocol):
-    """Runs one tool of a server to its result, an error result where anything fails. Never raises but by cancellation."""
-
-    async def run(self, running: Running, agent: AgentRevision, tool: Tool, call: ToolCall) -> Draft: ...
-
-
 class Runs:
     """Does `Run` moves."""
 
-    def __init__(self, tools: ToolRuns | None, revisions: Revisions) -> None:
+    def __init__(self, tools: ToolRuns, revisions: Revisions) -> None:
         self._tools = tools
         self._revisions = revisions
 
@@ -63,8 +57,7 @@ class Runs:
             if tool.executor["kind"] == "skill":
                 return loaded_skill(agent, call, running.number)
             async with room:
-                assert self._tools is not None
-                return await self._tools.run(running, agent, tool, call)
+                return await self._tools.run(running, tool, call)
 
         left = {asyncio.create_task(one(tool, call)) for tool, call in wanted}
         stopping = asyncio.create_task(running.stop.wait())

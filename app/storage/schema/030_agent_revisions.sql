@@ -7,6 +7,7 @@ CREATE TABLE ledger.agent_revisions (
   digest     bytea       NOT NULL CHECK (octet_length(digest) = 32),
   document   json        NOT NULL,
   limits     json        NOT NULL,
+  resolved_tools json,
   PRIMARY KEY (tenant_id, name, revision),
   FOREIGN KEY (tenant_id, name) REFERENCES ledger.agents
 );

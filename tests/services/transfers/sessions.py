@@ -13,6 +13,8 @@ from app.entries.messages import Answer, Message, ToolResult
 from app.entries.parts import Blob, Media, Text, ToolCall
 from app.entries.settings import SessionOpened, StateChanged
 from app.entries.trace import TurnError, TurnSettled
+from app.outbound.client import Clients
+from app.outbound.tool_servers.servers import ToolServers
 from app.services.agents import Agents
 from app.services.minting import new_uuid
 from app.services.targets import Targets
@@ -32,11 +34,11 @@ AT = datetime(2025, 3, 1, 12, 30, 0, 123456, tzinfo=UTC)
 
 def importing(store: Store) -> Imports:
     targets = Targets(Settings().upstreams)
-    return Imports(store, Writer(store.ledger, lambda text: len(text) // 4), Agents(store.agents, targets))
+    return Imports(store, Writer(store.ledger, lambda text: len(text) // 4), Agents(store.agents, targets, ToolServers(Clients(), {})))
 
 
 def agents(store: Store) -> Agents:
-    return Agents(store.agents, Targets(Settings().upstreams))
+    return Agents(store.agents, Targets(Settings().upstreams), ToolServers(Clients(), {}))
 
 
 async def exported(store: Store, tenant: UUID, session: UUID, format: str = "jsonl") -> bytes:

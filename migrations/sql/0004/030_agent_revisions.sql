@@ -1,0 +1,1 @@
+ALTER TABLE ledger.agent_revisions ADD COLUMN resolved_tools json;
