@@ -28,7 +28,9 @@ from app.services.call_records import attempt_json, reader_of, record, refused, 
 from app.services.counting import ExactCounts
 from app.services.inputs import Ask, Inputs, Prepared
 from app.services.minting import new_uuid
+from app.services.observing import observe, sections_of
 from app.services.running import Running, patiently
+from app.services.states import States
 from app.services.targets import Targets
 from app.services.write import Draft, spoken
 from app.storage.types import CallWrite, SessionPatch
@@ -70,12 +72,14 @@ class ModelCalls:
         channel_of: Callable[[Upstream], Channel],
         retry_of: Callable[[Upstream], RetryPolicy],
         counts: ExactCounts,
+        states: States,
     ) -> None:
         self._inputs = inputs
         self._targets = targets
         self._channel_of = channel_of
         self._retry_of = retry_of
         self._counts = counts
+        self._states = states
 
     async def run(self, running: Running, move: Call) -> Ended | None:
         """Makes the call that `move` asks for; None where a request to end the turn came before anything left.
@@ -84,6 +88,7 @@ class ModelCalls:
         """
         uuid = new_uuid()
         for _ in range(MOVES_PER_TURN_MAX):
+            await observe(self._states, running)
             try:
                 prepared = await patiently(lambda: self._prepare(running, move))
             except Invalid:
@@ -166,7 +171,7 @@ class ModelCalls:
             ),
         ]
         draft = Draft(started.kind, started.encode(), running.number, agent=running.agent.name)
-        await running.commit([draft], call=write, session=SessionPatch(), after=events)
+        await running.commit([draft, *sections_of(prepared, running, call_id)], call=write, session=SessionPatch(), after=events)
 
     async def _relay(self, running: Running, prepared: Prepared, uuid: UUID) -> Relay:
         """Reads the answer in a task of its own, so that a stop ends it at once."""
