@@ -5,50 +5,19 @@ from typing import Any
 
 import pytest
 
-from app.config.limits import USER_STATE_BYTES_MAX
 from app.config.settings import Settings
+from app.entries.ids import SESSION, parse_id
+from app.entries.messages import NewEntry
+from app.services.scope import LOCAL_TENANT
+from app.storage.types import Append
 from tests.api.conftest import running, talking
+from tests.services.shared_states import CALLING, OPEN, SCHEMA, SPOKEN, TOOLS, changes, kinds, patch, sessions, state
 from tests.services.world import World
 
-OPEN: dict[str, Any] = {"type": "object"}
-SCHEMA: dict[str, Any] = {
-    "session": {"type": "object", "properties": {"topic": {"type": "string"}}, "additionalProperties": False},
-    "user": {
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "visits": {"type": "integer"}, "token": {"type": "string", "maxLength": 40, "writeOnly": True}},
-        "additionalProperties": False,
-    },
-}
-CALLING = {"tool_calls": [{"id": "c1", "name": "look", "arguments": "{}"}]}
-SPOKEN = {"text": "Done."}
-TOOLS = [{"name": "look"}]
 SECRET = "s3cret-token-of-ann"
 
 
-async def sessions(world: World, count: int = 2, user: str = "ann", schema: Any = SCHEMA, script: Any = (SPOKEN,), **more: Any) -> list[str]:
-    agent = await world.agent(script, state_schema=schema, **more)
-    return [await world.session(agent, user=user) for _ in range(count)]
-
-
-async def patch(world: World, session: str, state: Any, expect: int = 200, **more: Any) -> Any:
-    return (await world.call("PATCH", f"/sessions/{session}/state", expect, json=state, **more)).json()
-
-
-async def state(world: World, session: str, **query: Any) -> Any:
-    return (await world.call("GET", f"/sessions/{session}/state", 200, params=query)).json()["state"]
-
-
-async def changes(world: World, session: str) -> list[tuple[Any, ...]]:
-    """Source, changed places and state of each `state_changed` entry."""
-    found = [entry["body"] for entry in await world.ledger(session) if entry["kind"] == "state_changed"]
-    return [(body["source"], body["changed"], body["state"]) for body in found]
-
-
-async def kinds(world: World, session: str) -> list[str]:
-    return [entry["kind"] for entry in await world.ledger(session)]
-
-
-@pytest.mark.req("X-14", "S4-42", "S4-46")
+@pytest.mark.req("X-14")
 async def test_a_change_of_one_session_is_recorded_by_the_users_other_before_its_next_call(world: World) -> None:
     one, other = await sessions(world)
     await patch(world, other, {"session": {"topic": "rash"}})
@@ -70,7 +39,7 @@ async def test_a_change_of_one_session_is_recorded_by_the_users_other_before_its
     assert (await world.call("GET", f"/sessions/{other}/verify", 200)).json()["ok"]
 
 
-@pytest.mark.req("X-14", "S4-45", "S4-46", "S0-10", "T-31")
+@pytest.mark.req("X-14", "S0-10", "T-31")
 async def test_a_change_between_two_steps_of_a_turn_is_in_the_next_call(world: World) -> None:
     agent = await world.agent([CALLING, SPOKEN], state_schema=SCHEMA, tools=TOOLS)
     one, other = await world.session(agent, user="ann"), await world.session(agent, user="ann")
@@ -156,105 +125,24 @@ async def test_entity_tags_tell_a_reader_of_what_other_sessions_did(world: World
     await patch(world, other, {"user": {"visits": 2}}, 412, headers={"if-match": tag})
 
 
-@pytest.mark.req("X-14", "X-05")
-async def test_a_session_is_opened_with_what_its_user_has(world: World) -> None:
-    agent = await world.agent(state_schema=SCHEMA)
-    body = {"agent": agent, "user": "ann", "state": {"session": {"topic": "a"}, "user": {"name": "Ann", "visits": 1}}}
-    first = (await world.call("POST", "/sessions", 201, json=body)).json()
-    assert await changes(world, first["id"]) == [("direct", ["/session", "/user"], body["state"])]
-    keyed = {"headers": {"idempotency-key": "k"}, "json": {"agent": agent, "user": "ann"}}
-    second = (await world.call("POST", "/sessions", 201, **keyed)).json()
-    assert second["head_seq"] == 2
-    assert await changes(world, second["id"]) == [("observation", ["/user"], {"user": {"name": "Ann", "visits": 1}})]
-    await patch(world, second["id"], {"user": {"visits": 2}})
-    again = await world.call("POST", "/sessions", 201, **keyed)
-    assert (again.json(), again.headers["idempotent-replayed"]) == (second, "true")
-    third = await world.session(agent, user="ann", state={"user": {"visits": 9}})
-    assert await state(world, third) == {"user": {"name": "Ann", "visits": 9}}
-    assert (await state(world, first["id"]))["user"] == {"name": "Ann", "visits": 9}
-    stranger = await world.session(agent, user="bob")
-    assert await kinds(world, stranger) == ["session_opened"]
-    await patch(world, first["id"], {"user": None})
-    assert await state(world, third) == {}
-    await world.turn(third)
-    assert (await changes(world, third))[-1] == ("observation", ["/user"], {})
-    await world.turn(third)
-    assert len(await changes(world, third)) == 2
-
-
 @pytest.mark.req("X-14")
-async def test_sessions_opened_at_once_lose_nothing(world: World) -> None:
-    agent = await world.agent(state_schema={"user": OPEN})
-    found = await asyncio.gather(*[world.session(agent, user="ann", state={"user": {f"k{n}": n}}) for n in range(8)])
-    assert await state(world, found[0]) == {"user": {f"k{n}": n for n in range(8)}}
-
-
-@pytest.mark.req("X-14", "X-86")
-async def test_what_does_not_fit_is_refused_with_its_place_and_changes_nothing(world: World) -> None:
-    (session,) = await sessions(world, 1)
-    agent = await world.agent(state_schema=SCHEMA)
-    nobody = await world.session(agent)
-    wrong = [
-        (session, {"user": {"visits": "x"}}, "/user/visits", "wrong-type"),
-        (session, {"user": {"zz": 1}}, "/user/zz", "unknown-field"),
-        (session, {"user": 1}, "/user", "wrong-type"),
-        (session, {"team": {"a": 1}}, "/team", "unknown-scope"),
-        (session, {"temp": {"a": 1}}, "/temp", "unknown-scope"),
-        (nobody, {"user": {"name": "Ann"}}, "/user", "no-user"),
-    ]
-    for place, body, pointer, code in wrong:
-        problem = await patch(world, place, body, 422)
-        assert [(one["pointer"], one["code"]) for one in problem["errors"]] == [(pointer, code)]
-    opening = [
-        ({"user": {"name": "Ann"}}, None, "/state/user", "no-user"),
-        ({"user": {"visits": "x"}}, "ann", "/state/user/visits", "wrong-type"),
-        ({"user": None}, "ann", "/state/user", "wrong-type"),
-        ({"team": {}}, "ann", "/state/team", "unknown-scope"),
-    ]
-    for given, user, pointer, code in opening:
-        answer = await world.call("POST", "/sessions", 422, json={"agent": agent, "user": user, "state": given})
-        assert [(one["pointer"], one["code"]) for one in answer.json()["errors"]] == [(pointer, code)]
-    large = await world.session(await world.agent(state_schema={"user": OPEN}), user="ann")
-    problem = await patch(world, large, {"user": {"x": "y" * USER_STATE_BYTES_MAX}}, 422)
-    assert [(one["pointer"], one["code"]) for one in problem["errors"]] == [("/user", "too-large")]
-    assert await kinds(world, session) == await kinds(world, nobody) == await kinds(world, large) == ["session_opened"]
-    assert await state(world, session) == await state(world, large) == {}
-    await world.turn(nobody)
-
-
-@pytest.mark.req("X-14")
-async def test_a_full_session_takes_a_full_shared_state_and_goes_on(world: World) -> None:
-    one, other = await sessions(world, schema={"session": OPEN, "user": OPEN})
-    await patch(world, other, {"session": {str(n): "x" for n in range(5_000)}})
-    await patch(world, one, {"user": {"y": "y" * (USER_STATE_BYTES_MAX - 100)}})
-    assert (await world.turn(other))["status"] == "completed"
-    assert len((await state(world, other))["user"]["y"]) == USER_STATE_BYTES_MAX - 100
-
-
-@pytest.mark.req("X-14")
-async def test_an_agent_that_does_not_share_looks_at_nothing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_an_earlier_release_or_an_import_recorded_stands_until_the_scope_is_written(settings: Settings) -> None:
     async with running(settings) as app, talking(app) as client:
         world = World(client)
-        (sharing,) = await sessions(world, 1)
-        await patch(world, sharing, {"user": {"name": "Ann"}})
-        looks: list[Any] = []
-        rows = app.state.services.states._store.states
-        read = rows.read
-
-        async def counted(*given: Any) -> Any:
-            looks.append(given)
-            return await read(*given)
-
-        monkeypatch.setattr(rows, "read", counted)
-        own = await world.session(await world.agent(state_schema={"session": OPEN}), user="ann")
-        await world.turn(own)
-        assert looks == []
-        assert "state_changed" not in await kinds(world, own)
-        await world.turn(sharing)
-        assert len(looks) == 2, "once when the turn is accepted and once before its call"
+        one, other = await sessions(world)
+        session = parse_id(SESSION, one)
+        assert session is not None
+        old = NewEntry("state_changed", '{"state":{"user":{"name":"Ann"}}}')
+        await app.state.services.states._store.ledger.append(LOCAL_TENANT, session, Append(entries=(old,)))
+        await world.turn(one)
+        assert await state(world, one) == {"user": {"name": "Ann"}}
+        assert (await kinds(world, one)).count("state_changed") == 1
+        assert await state(world, other) == {}
+        await patch(world, one, {"user": {"visits": 1}})
+        assert await state(world, other) == {"user": {"name": "Ann", "visits": 1}}
 
 
-@pytest.mark.req("X-14", "S4-42")
+@pytest.mark.req("X-14")
 async def test_a_what_if_takes_state_by_scope_and_writes_nothing(world: World) -> None:
     session, _ = await sessions(world)
     path = f"/sessions/{session}/model-input"
