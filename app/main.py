@@ -116,9 +116,10 @@ class House:
         views = Views(store)
         streams = Streams(store.deltas, flush_ms=settings.flush_ms, heartbeat_seconds=settings.heartbeat_seconds)
         writer = Writer(store.ledger, targets.counter(STAND_IN).count)
-        calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, ExactCounts(targets, outbound.count))
+        states = States(store, revisions)
+        calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, ExactCounts(targets, outbound.count), states)
         loop = Loop(calls, views, Runs(ToolRuns(servers), revisions))
-        desk = Desk(store, writer, revisions, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
+        desk = Desk(store, writer, revisions, states, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
         if settings.fetch_media != "off":
             desk.fetch = outbound.media(private=settings.fetch_media == "any").fetch
         endings = Endings(desk)
@@ -130,14 +131,14 @@ class House:
         )
         self._readiness = Readiness(store, settings)
         self._transcripts = Transcripts(store, heartbeat_seconds=settings.heartbeat_seconds)
-        sessions = Sessions(store, revisions)
+        sessions = Sessions(store, revisions, states)
         agents = Agents(store.agents, targets, servers)
         self.services = Services(
             agents=agents,
             models=ModelList(targets),
             sessions=sessions,
             changes=SessionChanges(store, sessions, revisions, targets, endings),
-            states=States(store, revisions),
+            states=states,
             plans=Plans(store),
             entries=Entries(store, writer, self._transcripts, endings),
             transcripts=self._transcripts,
@@ -147,7 +148,7 @@ class House:
             replays=Replays(store.idempotency),
             skill_snapshots=SkillSnapshots(store),
             turns=TurnService(desk, endings, self._transcripts),
-            inputs=Explain(store, inputs),
+            inputs=Explain(store, inputs, states),
             imports=Imports(store, writer, agents),
             exports=Exports(store),
             readiness=self._readiness,

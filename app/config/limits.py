@@ -17,6 +17,12 @@ ATTRIBUTES_BYTES_MAX: Final = 64 * 2**10
 STATE_BYTES_MAX: Final = 64 * 2**10
 """The state of one session, as JSON."""
 
+USER_STATE_BYTES_MAX: Final = 32 * 2**10
+"""Of it, the scope that the sessions of one user share: it comes into each of them beside what that session has of its own."""
+
+CHANGED_POINTERS_CHARS_MAX: Final = 8 * 2**10
+"""Pointers to what a change of the state touched; beyond that they name whole objects."""
+
 METADATA_BYTES_MAX: Final = 16 * 2**10
 """The metadata of one session, as JSON."""
 

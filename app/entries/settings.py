@@ -7,7 +7,7 @@ strict reader and not by the fast one.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 from app.entries import lossless
 from app.entries.plans import Plan
@@ -110,20 +110,30 @@ class ModelSwitched:
         )
 
 
+StateSource = Literal["mutation", "observation", "direct"]
+
+
 @dataclass(frozen=True, slots=True)
 class StateChanged:
-    """The whole state after the change, by scope (`{"session": {…}}`), so that a reader needs the latest entry alone."""
+    """The whole state after the change, by scope (`{"session": {…}}`), so that a reader needs the latest entry alone.
+
+    `source`: a patch of this session, what its user's other sessions had done meanwhile, or the state that it was opened with.
+    `changed`: RFC 6901 pointers into the state, without values. Entries of earlier releases have neither and read as patches.
+    """
 
     kind: ClassVar[str] = "state_changed"
 
     state: Mapping[str, Any]
+    source: StateSource = "mutation"
+    changed: tuple[str, ...] = ()
 
     def encode(self) -> str:
-        return lossless.dumps({"state": dict(self.state)})
+        return lossless.dumps({"state": dict(self.state), "source": self.source, "changed": list(self.changed)})
 
     @classmethod
     def decode(cls, payload: str) -> Self:
-        return cls(_read(payload)["state"])
+        value = _read(payload)
+        return cls(value["state"], value.get("source", "mutation"), tuple(value.get("changed", ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +171,42 @@ class PlanChanged:
         return cls(plan, value["operation"], value["accepted"], value["feedback"], value["call_id"], value["arguments"])
 
 
-SettingsBody = SessionOpened | AgentAdopted | ModelSwitched | StateChanged | PlanChanged
+class Section(NamedTuple):
+    """A system section as it is recorded: the digest of its text (`sha256:<hex>`) and its tokens, never the text."""
 
-SETTINGS_BODIES: Mapping[str, type[SettingsBody]] = MappingProxyType(
-    {body.kind: body for body in (SessionOpened, AgentAdopted, ModelSwitched, StateChanged, PlanChanged)}
-)
+    digest: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class SectionsRecorded:
+    """The section record of a dispatched call: which system sections differ from those of the dispatched call before it (S2-49).
+
+    `sections`: all that the call had, by renderer id, so that the next call is compared with the latest entry alone. `changed` names
+    those that are new or have another text, `removed` those that are gone.
+    """
+
+    kind: ClassVar[str] = "sections_recorded"
+
+    call_id: str
+    sections: Mapping[str, Section]
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def encode(self) -> str:
+        sections = {renderer: section._asdict() for renderer, section in self.sections.items()}
+        return lossless.dumps({"call_id": self.call_id, "sections": sections, "changed": list(self.changed), "removed": list(self.removed)})
+
+    @classmethod
+    def decode(cls, payload: str) -> Self:
+        value = _read(payload)
+        sections = {renderer: Section(one["digest"], one["tokens"]) for renderer, one in value["sections"].items()}
+        return cls(value["call_id"], sections, tuple(value["changed"]), tuple(value["removed"]))
+
+
+SettingsBody = SessionOpened | AgentAdopted | ModelSwitched | StateChanged | PlanChanged | SectionsRecorded
+
+SETTINGS_BODIES: Mapping[str, type[SettingsBody]] = MappingProxyType({body.kind: body for body in get_args(SettingsBody)})
 
 
 def decode_settings(kind: str, payload: str) -> SettingsBody:

@@ -15,7 +15,7 @@ from app.entries.errors import Invalid
 from app.entries.ids import CALL, format_id
 from app.entries.messages import Answer
 from app.entries.parts import ToolCall
-from app.entries.settings import PlanChanged
+from app.entries.settings import PlanChanged, SectionsRecorded
 from app.entries.trace import ApprovalRequested, ModelCallFinished, ModelCallStarted, TurnError
 from app.entries.wire import timestamp
 from app.formats.protocols import StreamReader
@@ -29,7 +29,7 @@ from app.services.write import Draft
 from app.turn.life import RunLife
 from app.turn.moves import Call
 
-Spoken = Answer | ModelCallStarted | ModelCallFinished | PlanChanged | ApprovalRequested
+Spoken = Answer | ModelCallStarted | ModelCallFinished | SectionsRecorded | PlanChanged | ApprovalRequested
 
 
 @dataclass(frozen=True, slots=True)

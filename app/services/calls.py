@@ -20,8 +20,10 @@ from app.services.call_records import Step, event, reader_of, record, refused, t
 from app.services.counting import ExactCounts
 from app.services.inputs import Ask, Inputs, Prepared
 from app.services.minting import new_uuid
+from app.services.observing import observe, sections_of
 from app.services.relays import Relay
 from app.services.running import Running, patiently
+from app.services.states import States
 from app.services.targets import Targets
 from app.storage.types import CallWrite, SessionPatch
 from app.turn.moves import Call
@@ -37,12 +39,14 @@ class ModelCalls:
         channel_of: Callable[[Upstream], Channel],
         retry_of: Callable[[Upstream], RetryPolicy],
         counts: ExactCounts,
+        states: States,
     ) -> None:
         self._inputs = inputs
         self._targets = targets
         self._channel_of = channel_of
         self._retry_of = retry_of
         self._counts = counts
+        self._states = states
         self._ends = CallEnds(targets)
 
     async def run(self, running: Running, move: Call) -> Ended | None:
@@ -53,6 +57,7 @@ class ModelCalls:
         run = running.life.runs[move.run]
         step = Step(move, run, running.agent_of(run), new_uuid())
         for _ in range(MOVES_PER_TURN_MAX):
+            await observe(self._states, running, step.agent)
             try:
                 prepared = await patiently(lambda: self._prepare(running, step))
             except (Invalid, InvalidOrigins) as error:
@@ -144,7 +149,9 @@ class ModelCalls:
                 budget=prepared.budget.to_json(),
             ),
         ]
-        await running.commit([step.draft(running, started)], call=write, session=SessionPatch(), after=events)
+        sections = sections_of(prepared, step.call_id)
+        drafts = [step.draft(running, body) for body in (started, sections) if body is not None]
+        await running.commit(drafts, call=write, session=SessionPatch(), after=events)
 
     async def _relay(self, running: Running, step: Step, prepared: Prepared) -> Relay:
         target = prepared.target

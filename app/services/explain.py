@@ -13,13 +13,14 @@ from app.entries import lossless
 from app.entries.errors import Fault, Invalid, NotFound
 from app.entries.ids import CALL, SESSION, TURN, format_id, parse_id
 from app.entries.parts import Text
+from app.entries.settings import StateChanged
 from app.formats.registry import FORMATS
 from app.services.caching import cache_report
 from app.services.call_records import run_of
 from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, verdict, violation_json
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.running import decode_options
-from app.services.states import check_state
+from app.services.states import States, check_state
 from app.services.turns.inputs import read_parts, with_known_media
 from app.services.write import spoken
 from app.storage.rows import CallRow, SessionRow, TurnRow
@@ -59,9 +60,10 @@ class CallPage:
 class Explain:
     """Reads and compiles; writes nothing and calls no provider."""
 
-    def __init__(self, store: Store, inputs: Inputs) -> None:
+    def __init__(self, store: Store, inputs: Inputs, states: States) -> None:
         self._store = store
         self._inputs = inputs
+        self._states = states
 
     async def session(self, tenant: UUID, session_id: str) -> SessionRow:
         """The session's row. Raises `NotFound`."""
@@ -73,7 +75,9 @@ class Explain:
 
     async def etag(self, tenant: UUID, session_id: str, query: InputQuery) -> str:
         """The entity tag of a model input, known without compiling."""
-        return etag_of(await self.session(tenant, session_id), query, self._inputs.configuration)
+        row = await self.session(tenant, session_id)
+        moved = await self._moved(tenant, row) if query.at_seq is None else None
+        return etag_of(row, query, self._inputs.configuration, None if moved is None else moved.encode())
 
     async def model_input(self, tenant: UUID, session_id: str, query: InputQuery, what_if: WhatIf | None = None) -> dict[str, Any]:
         """What the next call would send. Answers also where that is over budget or cannot be sent; `violations` says why."""
@@ -83,6 +87,8 @@ class Explain:
         model = {key: value for key, value in (("upstream", query.upstream), ("name", query.model)) if value is not None}
         ask = Ask(at_seq=query.at_seq) if query.at_seq is not None else await self._going_on(tenant, row)
         ask = replace(ask, agent_revision=query.agent_revision, model={**(ask.model or {}), **model} or None, dialect=query.dialect)
+        moved = await self._moved(tenant, row) if query.at_seq is None else None
+        ask = ask if moved is None else replace(ask, state=moved.state)
         if what_if is not None:
             ask = await self._what_if(tenant, row, ask, what_if)
         prepared = await self._inputs.prepare(tenant, row.session_id, ask)
@@ -90,6 +96,12 @@ class Explain:
         if "cache" in query.include:
             found["cache"] = cache_report(prepared, await self._before(tenant, row, prepared))
         return found
+
+    async def _moved(self, tenant: UUID, row: SessionRow) -> StateChanged | None:
+        """What the next call would record of the shared state before it is compiled; None where nothing moved."""
+        if row.agent is None or row.agent_revision is None:
+            return None
+        return await self._states.observation(tenant, row.session_id, await self._inputs.agent(tenant, row.agent, row.agent_revision))
 
     async def _before(self, tenant: UUID, row: SessionRow, prepared: Prepared) -> Prepared | None:
         """The input of the newest call that was dispatched up to there, derived again."""
@@ -231,10 +243,14 @@ class Explain:
         return {"object": "validation", "dialect": dialect, "valid": not found, "violations": found}
 
 
-def etag_of(row: SessionRow, query: InputQuery, configuration: str) -> str:
-    """The entity tag of what `query` compiles to at the row's head; the same in every process (a set has no order of its own)."""
+def etag_of(row: SessionRow, query: InputQuery, configuration: str, moved: str | None = None) -> str:
+    """The entity tag of what `query` compiles to at the row's head; the same in every process (a set has no order of its own).
+
+    `moved`: the shared state that the session has not recorded yet.
+    """
     asked = (replace(query, include=frozenset()), sorted(query.include))
-    return f"{row.head_seq}-{query_digest(*asked, row.agent, row.agent_revision, row.model, row.running_turn, row.pending_turn, configuration)}"
+    stands = (row.agent, row.agent_revision, row.model, row.running_turn, row.pending_turn, configuration)
+    return f"{row.head_seq}-{query_digest(*asked, *stands, *(() if moved is None else (moved,)))}"
 
 
 def _with_renderers(agent: AgentRevision, context: Sequence[Mapping[str, Any]]) -> AgentRevision:

@@ -1,28 +1,28 @@
 """Sessions: opened by an append, read by their row, listed by activity. What changes one is in `session_changes`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from uuid import UUID
 
-from app.config.limits import METADATA_BYTES_MAX
+from app.config.limits import APPEND_TRIES_MAX, METADATA_BYTES_MAX
 from app.context.sources import AgentRevision
 from app.entries import lossless
-from app.entries.errors import Conflict, Fault, Invalid, KeyReused, NotFound
+from app.entries.errors import Conflict, Fault, HeadMismatch, Invalid, KeyReused, NotFound
 from app.entries.ids import SESSION, parse_id
 from app.entries.line import PLAIN
-from app.entries.messages import NewEntry
+from app.entries.messages import Entry, NewEntry
 from app.entries.settings import SessionOpened, StateChanged
 from app.services.agents import Page
 from app.services.minting import new_uuid
 from app.services.replays import remembered
 from app.services.revisions import Revisions
 from app.services.session_views import SessionViews, decode_cursor, encode_cursor, etag, session_json
-from app.services.states import check_state
+from app.services.states import OpeningState, States
 from app.services.turns.inputs import IdempotencyKey
 from app.storage.rows import EntryFilter, SessionFilter, SessionRow, StoredAnswer
 from app.storage.store import Store
-from app.storage.types import Append, IdempotencyWrite, OpenSession
+from app.storage.types import Append, Appended, IdempotencyWrite, OpenSession
 
 _NO_USAGE = '{"input":0,"cached":0,"cache_write":0,"output":0,"reasoning":0,"calls":0}'
 
@@ -60,9 +60,10 @@ def check_metadata(metadata: Mapping[str, Any]) -> str:
 
 
 class Sessions:
-    def __init__(self, store: Store, revisions: Revisions) -> None:
+    def __init__(self, store: Store, revisions: Revisions, states: States) -> None:
         self._store = store
         self._revisions = revisions
+        self._states = states
         self.views = SessionViews(store.turns, revisions)
 
     async def create(self, tenant: UUID, given: SessionInput, key: IdempotencyKey | None) -> Opened:
@@ -75,25 +76,9 @@ class Sessions:
             if known.request_digest != key.digest:
                 raise KeyReused
             return await self._replayed(tenant, given, known)
-        agent = await self._agent(tenant, given)
-        await check_state(given.state, agent, "/state")
-        follows = given.agent_revision is None
-        entries = [NewEntry(SessionOpened.kind, SessionOpened(agent.name, agent.revision, follows).encode())]
-        if given.state:
-            entries.append(NewEntry(StateChanged.kind, StateChanged(given.state).encode()))
         session = new_uuid()
-        opening = OpenSession(
-            agent=agent.name,
-            agent_revision=agent.revision,
-            agent_follows=follows,
-            title=given.title,
-            metadata=check_metadata(given.metadata),
-            user=given.user,
-            external_id=given.external_id,
-        )
-        append = Append(entries=tuple(entries), open=opening, idempotency=remembered(key, 201, session=session))
         try:
-            done = await self._store.ledger.append(tenant, session, append)
+            done = await self._append(tenant, session, given, key)
         except Conflict:
             if given.if_exists == "return" and given.external_id is not None:
                 row = await self._store.sessions.find_external(tenant, given.user, given.external_id)
@@ -103,6 +88,18 @@ class Sessions:
         if done.stored is not None:
             return await self._replayed(tenant, given, done.stored)
         return await self._first_answer(tenant, session, given)
+
+    async def _append(self, tenant: UUID, session: UUID, given: SessionInput, key: IdempotencyKey | None) -> Appended:
+        """Opens it with the state that its user's sessions share, and tries again where that moved meanwhile."""
+        agent = await self._agent(tenant, given)
+        for left in reversed(range(APPEND_TRIES_MAX)):
+            state = await self._states.opening(tenant, given.user, given.state, agent)
+            try:
+                return await self._store.ledger.append(tenant, session, _opening(session, given, agent, state, key))
+            except HeadMismatch:
+                if not left:
+                    raise
+        raise AssertionError("the last try returns or raises")
 
     async def _existing(self, tenant: UUID, given: SessionInput, row: SessionRow, key: IdempotencyKey | None) -> Opened:
         """The session that is there already; under a key this is the answer to keep, as it stands."""
@@ -132,8 +129,9 @@ class Sessions:
     async def _first_answer(self, tenant: UUID, session: UUID | None, given: SessionInput) -> Opened:
         """The session as it was right after it was opened, however long ago that is: its first entries and its request say all of it."""
         row = await self.row(tenant, session)
-        entry_count = 2 if given.state else 1
-        first = await self._store.ledger.entries(tenant, row.session_id, EntryFilter(line=None, at_seq=entry_count), entry_count)
+        first = await self._store.ledger.entries(tenant, row.session_id, EntryFilter(line=None, at_seq=2), 2)
+        entry_count = 2 if given.state or _observed_at_once(first) else 1
+        first = first[:entry_count]
         opened = SessionOpened.decode(first[0].payload or "")
         fresh = _as_opened(row, given, opened, entry_count, first[-1].digest)
         model = (await self._revisions.get(tenant, opened.agent, opened.revision)).model
@@ -157,6 +155,31 @@ class Sessions:
         rows = await self._store.sessions.list(tenant, chosen, cursor, limit + 1)
         data = await self.views.views(rows[:limit])
         return Page(data, encode_cursor(rows[limit - 1]) if len(rows) > limit else None)
+
+
+def _opening(session: UUID, given: SessionInput, agent: AgentRevision, state: OpeningState, key: IdempotencyKey | None) -> Append:
+    follows = given.agent_revision is None
+    entries = [NewEntry(SessionOpened.kind, SessionOpened(agent.name, agent.revision, follows).encode())]
+    if state.entry is not None:
+        entries.append(NewEntry(StateChanged.kind, state.entry.encode()))
+    opening = OpenSession(
+        agent=agent.name,
+        agent_revision=agent.revision,
+        agent_follows=follows,
+        title=given.title,
+        metadata=check_metadata(given.metadata),
+        user=given.user,
+        external_id=given.external_id,
+    )
+    idempotency = remembered(key, 201, session=session)
+    return Append(entries=tuple(entries), open=opening, user_state=state.write, idempotency=idempotency)
+
+
+def _observed_at_once(first: Sequence[Entry]) -> bool:
+    """Whether a session was opened with what its user's sessions shared: two entries of one append have one time."""
+    if len(first) < 2 or first[1].kind != StateChanged.kind or first[1].payload is None:
+        return False
+    return first[1].recorded_at == first[0].recorded_at and StateChanged.decode(first[1].payload).source == "observation"
 
 
 def _as_opened(row: SessionRow, given: SessionInput, opened: SessionOpened, head_seq: int, head_digest: bytes) -> SessionRow:

@@ -42,6 +42,7 @@ _DOCUMENTS = (
     "settles_error",
     "settles_pending",
     "settles_usage",
+    "user_state",
 )
 """Places in `p_documents`, from 1 in SQL."""
 
@@ -137,6 +138,9 @@ def _more(append: Append) -> tuple[dict[str, Any] | None, list[str | None] | Non
         more["settles"] = _turn(append.settles, texts, "settles_")
     if append.call is not None:
         more["call"] = _call(append.call, texts)
+    if append.user_state is not None:
+        more["user_state"] = {"expected_version": append.user_state.expected_version}
+        texts["user_state"] = append.user_state.state
     if append.idempotency is not None:
         more["idempotency"] = _idempotency(append.idempotency, texts)
     return more or None, [texts.get(name) for name in _DOCUMENTS] if texts else None

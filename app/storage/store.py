@@ -9,9 +9,10 @@ from app.storage.keys import Keys
 from app.storage.ledger import Ledger
 from app.storage.pool import Pool
 from app.storage.sessions import Sessions
+from app.storage.states import States
 from app.storage.turns import Calls, Turns
 
-HEAD_REVISION = "0004"
+HEAD_REVISION = "0005"
 """The migration that this build needs; `Store.revision()` says which one the database has."""
 
 
@@ -22,6 +23,7 @@ class Store:
         self._pool = pool
         self.ledger = Ledger(pool)
         self.sessions = Sessions(pool)
+        self.states = States(pool)
         self.turns = Turns(pool)
         self.calls = Calls(pool)
         self.agents = Agents(pool)

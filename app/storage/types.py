@@ -115,6 +115,18 @@ class SessionPatch:
 
 
 @dataclass(frozen=True, slots=True)
+class UserStateWrite:
+    """The state that the sessions of the session's user share, whole, as JSON text.
+
+    `expected_version` is that of what it was made from (0: there was none); another one is a `HeadMismatch` with a head that need not have
+    moved: read both again.
+    """
+
+    expected_version: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
 class IdempotencyWrite:
     """Consumes a key of a route with the append. `turn` (a number or `NEW_TURN`) is what a replay attaches to."""
 
@@ -172,6 +184,7 @@ class Append:
     settles: TurnWrite | None = None
     call: CallWrite | None = None
     session: SessionPatch | None = None
+    user_state: UserStateWrite | None = None
     idempotency: IdempotencyWrite | None = None
     events: tuple[EventRow, ...] = ()
     blobs: tuple[NewBlob, ...] = ()

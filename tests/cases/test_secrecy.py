@@ -60,6 +60,9 @@ async def test_what_an_upstream_repeats_goes_nowhere(places: Places) -> None:
             assert PROMPT not in text, (name, path)
 
 
+STATE = {"session": {"type": "object"}, "user": {"type": "object", "properties": {"k": {"type": "string", "writeOnly": True}}}}
+
+
 def writes(session: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Requests that write, each with the canary wherever its body takes text."""
     parts = [{"type": "text", "text": PROMPT}]
@@ -68,13 +71,15 @@ def writes(session: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "POST", f"/sessions/{session}/turns", {"input": PROMPT, "background": True, "attributes": {"k": PROMPT}}
     yield "PATCH", f"/sessions/{session}", {"title": PROMPT, "metadata": {"k": PROMPT}}
     yield "PATCH", f"/sessions/{session}/state", {"session": {"k": PROMPT}}
+    yield "PATCH", f"/sessions/{session}/state", {"user": {"k": f"{PROMPT} {session}"}}
     state = {"session": {"k": PROMPT}}
     yield "POST", "/sessions", {"agent": "refusing", "title": PROMPT, "metadata": {"k": PROMPT}, "external_id": f"{PROMPT}-{session}", "state": state}
     model = {"upstream": "scripted", "name": "scripted"}
-    yield "PUT", "/agents/refusing", {"model": model, "limits": LIMITS, "context": [{"renderer": "system", "text": f"{PROMPT} {session}"}]}
+    context = [{"renderer": "system", "text": f"{PROMPT} {session}"}]
+    yield "PUT", "/agents/refusing", {"model": model, "limits": LIMITS, "context": context, "state_schema": STATE}
 
 
-TABLES = ("entries", "sessions", "turns", "calls", "claims", "deltas", "idempotency", "blobs", "agents", "agent_revisions")
+TABLES = ("entries", "sessions", "turns", "calls", "claims", "deltas", "idempotency", "blobs", "agents", "agent_revisions", "user_states")
 SEEN_IN_THE_LOG_ALONE = {"calls", "deltas"}
 """Tables that are written once the request has its answer."""
 
@@ -98,13 +103,13 @@ async def refusing(place: Place, table: str) -> AsyncIterator[None]:
         await connection.close()
 
 
-@pytest.mark.req("X-86")
+@pytest.mark.req("X-86", "T-25")
 async def test_what_the_database_repeats_goes_nowhere(places: Places) -> None:
     place = await places.own(log_level="debug", drain_seconds=0)
     model = {"upstream": "scripted", "name": "scripted", "params": {"script": [{"text": PROMPT, "chunk_chars": 1, "delay_ms": 20}]}}
-    await place.world.agent(model=model, name="refusing", state_schema={"session": {"type": "object"}})
+    await place.world.agent(model=model, name="refusing", state_schema=STATE)
     for table in TABLES:
-        session = await place.world.session("refusing")
+        session = await place.world.session("refusing", user=PROMPT)
         before = len(place.log.getvalue())
         async with refusing(place, table):
             answers = [await answered(place, *write, key=f"{PROMPT}-{table}-{at}") for at, write in enumerate(writes(session))]

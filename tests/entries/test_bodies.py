@@ -12,7 +12,16 @@ from app.entries.folds import FOLD_BODIES, Cleared, Rewound, SkillLoaded, decode
 from app.entries.kinds import KINDS, Family
 from app.entries.messages import Answer, Message, Status, ToolResult, blobs_of, decode, encode, text_blobs, with_parts
 from app.entries.parts import Blob, Media, Text, part_from_json, part_to_json
-from app.entries.settings import SETTINGS_BODIES, AgentAdopted, ModelSwitched, SessionOpened, StateChanged, decode_settings
+from app.entries.settings import (
+    SETTINGS_BODIES,
+    AgentAdopted,
+    ModelSwitched,
+    Section,
+    SectionsRecorded,
+    SessionOpened,
+    StateChanged,
+    decode_settings,
+)
 from app.entries.trace import (
     TRACE_BODIES,
     Interruption,
@@ -141,6 +150,23 @@ def test_state_keeps_its_spelling(values):
     found = StateChanged.decode(payload)
     assert found.encode() == payload
     assert lossless.dumps(dict(found.state)) == lossless.dumps(state)
+
+
+@given(st.builds(StateChanged, st.just({"user": {"a": 1}}), st.sampled_from(["mutation", "observation", "direct"]), st.lists(texts).map(tuple)))
+def test_a_change_of_state_says_where_it_came_from_and_what_it_touched(body):
+    assert decode_settings("state_changed", body.encode()) == body
+
+
+def test_a_change_of_state_of_an_earlier_release_is_read():
+    assert StateChanged.decode('{"state":{"session":{"n":1}}}') == StateChanged({"session": {"n": 1}})
+
+
+sections = st.dictionaries(texts, st.builds(Section, texts, st.integers(0, 2**53)), max_size=3)
+
+
+@given(st.builds(SectionsRecorded, texts, sections, st.lists(texts).map(tuple), st.lists(texts).map(tuple)))
+def test_section_records_come_back(body):
+    assert decode_settings("sections_recorded", body.encode()) == body
 
 
 def test_state_as_deep_as_a_request_may_be_is_read():

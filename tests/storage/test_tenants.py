@@ -14,7 +14,7 @@ from tests.storage.sessions_made import claimed, opened, said
 
 pytestmark = [pytest.mark.req("X-87", "X-91")]
 FOREIGN = uuid4()
-TABLES = ("sessions", "entries", "turns", "calls", "claims", "blobs", "agents", "agent_revisions")
+TABLES = ("sessions", "entries", "turns", "calls", "claims", "blobs", "agents", "agent_revisions", "user_states")
 
 
 async def test_every_read_and_write_of_a_foreign_tenant_finds_nothing(store, tenant):

@@ -82,8 +82,7 @@ async def _changed(exchange: Exchange, row: SessionRow) -> Response:
 
 
 async def get_state(exchange: Exchange) -> Response:
-    state = await exchange.services.states.view(exchange.tenant, exchange.path("session_id"), exchange.query.get("at_seq"))
-    tag = f'"{state["head_seq"]}"'
+    state, tag = await exchange.services.states.view(exchange.tenant, exchange.path("session_id"), exchange.query.get("at_seq"))
     return unchanged(tag) if not_modified(exchange.request, tag) else etagged(state, tag)
 
 

@@ -28,7 +28,10 @@ from app.api.schemas.basics import (
 from app.entries.plans import STEP_STATUSES, PlanStatus
 
 _TITLE = column(500)
-_STATE = {"type": "object", "description": 'State by scope: `{"session": {…}}`.'}
+_STATE = {
+    "type": "object",
+    "description": 'State by scope: `{"session": {…}, "user": {…}}`. Keys of `user` go over those that the sessions of this `user` share already.',
+}
 
 CREATE = obj(
     {
@@ -56,7 +59,10 @@ PATCH = obj(
     later=("checkpoint",),
 )
 PUT_LINE = obj({"turn": text(64, 1), "expected_head": SEQ}, ["turn"])
-PATCH_STATE = {"type": "object", "description": "A JSON Merge Patch (RFC 7396) of the state by scope."}
+PATCH_STATE = {
+    "type": "object",
+    "description": "A JSON Merge Patch (RFC 7396) of the state by scope. `user` is shared by all sessions of the session's user.",
+}
 
 _FIGURES = ("input", "cached", "cache_write", "output", "reasoning")
 USAGE = answer({name: nullable(COUNT) for name in _FIGURES}, description="Tokens; null is unknown.")
@@ -115,7 +121,10 @@ PLAN = answer(
     description="The last valid plan, active or not, and what the model's last change of it came to, in entry `seq`.",
 )
 
-STATE = answer({"object": {"const": "state"}, "session_id": SESSION_ID, "seq": nullable(SEQ), "head_seq": SEQ, "state": OBJECT})
+STATE = answer(
+    {"object": {"const": "state"}, "session_id": SESSION_ID, "seq": nullable(SEQ), "head_seq": SEQ, "state": OBJECT},
+    description="`seq` is the session's entry that last recorded its state; without `at_seq` the scope `user` is shown as its sessions share it now.",
+)
 
 SKILL_SNAPSHOT = answer(
     {

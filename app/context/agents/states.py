@@ -6,6 +6,11 @@ from typing import Any
 from app.context.fields import Check
 from app.context.schemas import check_schema, escaped, pattern_properties
 
+USER_SCOPE = "user"
+"""The scope that all sessions of one user share."""
+
+STATE_SCOPES = ("session", USER_SCOPE)
+
 
 def check_state_schema(check: Check, value: Any) -> None:
     """A JSON Schema by scope."""
@@ -16,10 +21,12 @@ def check_state_schema(check: Check, value: Any) -> None:
         return
     for scope, schema in value.items():
         pointer = f"/state_schema/{escaped(str(scope))}"
-        if scope == "session":
+        if scope in STATE_SCOPES:
             check.faults += check_schema(schema, pointer) or pattern_properties(schema, pointer)
+        elif scope == "temp":
+            check.unbuilt(pointer, "The scope temp")
         else:
-            check.fault(pointer, "unknown-key", "The only scope is session.")
+            check.fault(pointer, "unknown-key", f"The scopes are {' and '.join(STATE_SCOPES)}.")
 
 
 def check_output_schema(check: Check, value: Any) -> None:

@@ -15,6 +15,7 @@ from app.entries.line import Line, rewound
 from app.entries.settings import AgentAdopted
 from app.services.consequences import committed_events
 from app.services.minting import new_uuid
+from app.services.observing import observed
 from app.services.running import Facts, Options, decode_options
 from app.services.streams import Event, TurnKey, encode_events
 from app.services.turns.desk import Accepted, Cast, Desk, remembered_turn
@@ -124,6 +125,8 @@ class Acceptance:
         opening = await self._with_media(tenant, session, opening, agent)
         follows, line = await self._place(tenant, session, opening)
         drafts, patch = _settings(session, adoption, line, follows)
+        moved = await desk.states.observation(tenant, session.session_id, agent)
+        drafts += [] if moved is None else [observed(moved, THIS_TURN)]
         own_input = opening.stored[-1][1] if opening.stored and opening.options.persist else None
         drafts += selected(agent, opening.skills, own_input, session.head_seq + len(drafts) + len(opening.stored))
         before_seq = session.head_seq + len(drafts)

@@ -19,6 +19,7 @@ from app.entries.trace import ModelCallStarted, ToolStarted
 from app.models.resolve import ModelChoice
 from app.services.revisions import Revisions
 from app.services.running import Facts, Options, Running, filled, policy_of, spelled_out
+from app.services.states import States
 from app.services.streams import Event, Streams, TurnKey
 from app.services.targets import Targets, overridden
 from app.services.turns.inputs import Fetch, IdempotencyKey, Said, with_fetched_media
@@ -75,6 +76,7 @@ class Desk:
     store: Store
     writer: Writer
     revisions: Revisions
+    states: States
     targets: Targets
     views: Views
     streams: Streams

@@ -52,6 +52,9 @@ BEGIN
     v_usage := ledger.write_call(session.tenant_id, session.session_id, coalesce(nullif((p_more.call ->> 'turn')::bigint, -1), opened),
                                  p_more.call, p_documents, v_first, p_now);
   END IF;
+  IF p_more.user_state IS NOT NULL THEN
+    PERFORM ledger.write_user_state(session, (p_more.user_state ->> 'expected_version')::bigint, p_documents[21], p_now);
+  END IF;
   session := ledger.patch_session(session, p_more.session, p_documents, p_more.call, v_usage);
   IF (p_more.idempotency ->> 'turn')::bigint = -1 THEN
     UPDATE ledger.idempotency i SET turn = opened

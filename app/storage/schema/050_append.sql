@@ -5,7 +5,8 @@
 -- its calendar are infinities to asyncpg). p_more holds the rare parts
 -- as JSON of numbers, ids and flags; p_documents the texts that belong to them, by place:
 --   1 agent · 2 model · 3 title · 4 metadata · 5 user · 6 external_id · 7 options · 8 error · 9 pending · 10 usage of the turn ·
---   11 record · 12 attempts · 13 usage of the call · 14 route · 15 key · 16 body · 17–20 as 7–10, of the turn that is settled beside
+--   11 record · 12 attempts · 13 usage of the call · 14 route · 15 key · 16 body · 17–20 as 7–10, of the turn that is settled beside ·
+--   21 state of the user
 -- Raises LG002 stale head (detail: the head) · LG003 key reused · LG004 no session · LG005 ill-formed call · LG006 claimed (detail:
 -- the turn's id) · LG007 fence lost · LG009 other tenant · LG010 claim ran out · LG011 exists · LG012 pending (detail: the turn's id).
 CREATE FUNCTION ledger.append_v1(

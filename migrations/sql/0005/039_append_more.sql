@@ -1,0 +1,1 @@
+ALTER TYPE ledger.append_more ADD ATTRIBUTE user_state json;
