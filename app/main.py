@@ -18,8 +18,10 @@ from app.outbound.outbound import Outbound
 from app.services.agents import Agents
 from app.services.calls import ModelCalls
 from app.services.counting import ExactCounts
+from app.services.diffs import Diffs
 from app.services.entries import Entries
 from app.services.explain import Explain
+from app.services.explanations import Explanations
 from app.services.inputs import Inputs
 from app.services.keys import Keys
 from app.services.media import Uploads
@@ -127,6 +129,7 @@ class House:
         self._transcripts = Transcripts(store, heartbeat_seconds=settings.heartbeat_seconds)
         sessions = Sessions(store, revisions)
         agents = Agents(store.agents, targets)
+        explain = Explain(store, inputs)
         self.services = Services(
             agents=agents,
             models=ModelList(targets),
@@ -140,7 +143,9 @@ class House:
             keys=Keys(store.keys),
             replays=Replays(store.idempotency),
             turns=TurnService(desk, endings, self._transcripts),
-            inputs=Explain(store, inputs),
+            inputs=explain,
+            diffs=Diffs(explain),
+            explanations=Explanations(store, explain),
             imports=Imports(store, writer, agents),
             exports=Exports(store),
             readiness=self._readiness,

@@ -9,7 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from app.entries.messages import Body, Entry, decode
+from app.entries.messages import Answer, Body, Entry, Message, ToolResult, decode
 from app.entries.parts import Part
 from app.models.resolve import Limits, ModelChoice, Target
 
@@ -30,8 +30,14 @@ _source: Callable[[tuple[Entry, Body]], SourceMessage] = partial(tuple.__new__, 
 
 
 def decoded(entries: Iterable[Entry]) -> list[SourceMessage]:
-    """The message entries with their bodies, long texts not loaded. Raises as `decode` does, for an erased payload too."""
-    return [_source((entry, decode(entry.kind, entry.payload or ""))) for entry in entries]
+    """The message entries with their bodies, long texts not loaded; an erased one has no part. Raises as `decode` does."""
+    return [_source((entry, _erased(entry.kind) if entry.payload is None else decode(entry.kind, entry.payload))) for entry in entries]
+
+
+def _erased(kind: str) -> Body:
+    if kind == "assistant_message":
+        return Answer(())
+    return ToolResult("", ()) if kind == "tool_result" else Message(())
 
 
 @dataclass(frozen=True, slots=True)
