@@ -86,7 +86,7 @@ async def test_names_that_are_none_are_refused_with_their_place(world: World) ->
     foreign = (await world.turn(other))["calls"][0]
     for name in ("nothing", "openai", "-1", "1.0", "٣", turn["id"]):
         for place in ("from", "to"):
-            fault = (await changes(world, session, *((name, None) if place == "from" else (None, name)), 422))["errors"][0]
+            fault = (await changes(world, session, name if place == "from" else None, name if place == "to" else None, 422))["errors"][0]
             assert (fault["pointer"], fault["code"]) == (f"/{place}", "wrong-form"), name
     for name in ("0", "999", "9" * 19):
         assert (await changes(world, session, None, name, 422))["errors"][0]["code"] == "out-of-range"
