@@ -75,6 +75,7 @@ async def test_every_call_is_derived_again_after_a_restart_and_an_upgrade(long_s
 
 
 @pytest.mark.req("S3-40", "X-91")
+@pytest.mark.parametrize("long_session", ["own"], indirect=True)
 @pytest.mark.timeout(300)
 async def test_one_changed_byte_is_found_by_verify_and_by_the_calls_that_were_sent_it(long_session: Played, migrate_url: str) -> None:
     owner = await asyncpg.connect(migrate_url)
