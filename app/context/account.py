@@ -8,7 +8,7 @@ from typing import Any
 
 from app.context.draft import Decision, Disposition, EphemeralOrigin, Item, Reason, Step, SystemSection, ToolRepair
 from app.context.passes.measure import declaration
-from app.context.sources import Sources, Tool
+from app.context.sources import Ephemeral, Sources, Tool
 from app.entries import lossless
 from app.entries.parts import Part, part_to_json
 
@@ -88,11 +88,16 @@ def _unstored(item: Item, sources: Sources) -> tuple[Mapping[str, Any], str | No
     origin = item.origin
     if isinstance(origin, EphemeralOrigin):
         source = {"kind": "ephemeral", "after_seq": origin.after_seq, "index": origin.index}
-        return source, _digest(_spelled(sources.ephemeral[origin.index].parts))
+        return source, ephemeral_digest(sources.ephemeral[origin.index])
     digest = None if item.message is None else _digest(_spelled(item.message.parts))
     if isinstance(origin, ToolRepair):
         return {"kind": "tool_repair", "message_index": origin.message_index, "tool_call_id": origin.tool_call_id}, digest
     return {"kind": "rendered", **{key: value for key, value in origin.to_json().items() if key != "type"}}, digest
+
+
+def ephemeral_digest(message: Ephemeral) -> str:
+    """`sha256:<hex>` of the parts of a message that is not stored: all that is kept of what it said."""
+    return message.digest or _digest(_spelled(message.parts))
 
 
 def _tool(fate: ToolFate, tokens: int) -> Decision:

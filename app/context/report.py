@@ -39,7 +39,6 @@ def manifest(compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Seq
         source, disposition, reason, also, by, before, after, digest = row.decision
         rows.append(
             {
-                "id": row.id,
                 "source": source,
                 "disposition": disposition,
                 "reason": reason,
@@ -49,6 +48,7 @@ def manifest(compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Seq
                 "tokens_after": after,
                 "digest": digest,
                 "pointer": pointer,
+                "id": row.id,
                 **facts(row, sources, seqs)._asdict(),
             }
         )

@@ -46,6 +46,7 @@ class Ephemeral:
 
     `after_seq`: the seq of the last entry that stood before it when it was accepted (the head, or an extra message of the
     same append). None puts it before everything that the running turn stored, or last where no turn runs.
+    `digest` is of its parts, where these are not the words that were sent, since nobody keeps them (a replay).
     `tokens` is counted like an entry's, over its text. `include_in_context` changes nothing: it is in every call that has it.
     """
 
@@ -54,6 +55,7 @@ class Ephemeral:
     include_in_context: bool = True
     tokens: int = 0
     after_seq: int | None = None
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from app.context.account import ephemeral_digest
 from app.context.compile import COMPILER_VERSION
 from app.context.passes.binding import bound_prefix
 from app.context.report import exceptions, prefix_digest
@@ -54,7 +55,9 @@ def record(prepared: Prepared, running: Running, move: Call) -> str:
             "budget": prepared.budget.to_json(),
             "reason": move.reason,
             "receipt_seq": move.receipt_seq,
-            "ephemeral": [{"kind": one.kind, "after_seq": one.after_seq, "tokens": one.tokens} for one in running.ephemeral],
+            "ephemeral": [
+                {"kind": one.kind, "after_seq": one.after_seq, "tokens": one.tokens, "digest": ephemeral_digest(one)} for one in running.ephemeral
+            ],
             "exceptions": exceptions(prepared.compiled),
         }
     )

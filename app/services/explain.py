@@ -201,13 +201,17 @@ class Explain:
         found = verdict(lossless.read(call.record), prepared)
         if found["verified"] is False:
             found["mismatch"] = await self._mismatches.named(tenant, row.session_id, prepared, found["mismatch"])
+        elif found.get("reason") == "ephemeral":  # the digest of the body cannot tell whether the other messages are what they were
+            named = await self._mismatches.named(tenant, row.session_id, prepared, {"source": "entries"})
+            found = {"verified": False, "mismatch": named} if "seq" in named else found
         return {**shown(prepared, include), **found}
 
     async def derived(self, tenant: UUID, row: SessionRow, call: CallRow) -> Prepared:
         """The input of a call, compiled from what its record names and the ledger as it stood."""
         record = lossless.read(call.record)
         ask = await self._of_turn(tenant, await self._turn(tenant, row.session_id, call.turn), record)
-        ephemeral = tuple(Ephemeral(item["kind"], (Text("…"),), True, item["tokens"], item["after_seq"]) for item in record["ephemeral"])
+        kept = [(item["kind"], item["tokens"], item["after_seq"], item.get("digest")) for item in record["ephemeral"]]
+        ephemeral = tuple([Ephemeral(kind, (Text("…"),), True, tokens, after_seq, digest) for kind, tokens, after_seq, digest in kept])
         return await self._inputs.prepare(tenant, row.session_id, replace(ask, at_seq=call.head_seq, ephemeral=ephemeral))
 
     async def call_row(self, tenant: UUID, session: UUID, call_id: UUID | None) -> CallRow:

@@ -61,10 +61,10 @@ def verdict(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
         return {"verified": "unverifiable", "reason": "compiler_version"}
     if record["target_digest"] != prepared.target.digest:
         return {"verified": False, "mismatch": {"source": "target"}}
-    if record["ephemeral"]:
-        return {"verified": "unverifiable", "reason": "ephemeral"}
     if record["digest"] == prepared.digest:
         return {"verified": True}
+    if record["ephemeral"] and _differing(record, prepared) == "body":  # whose words are not kept; all else is as it was (T-11)
+        return {"verified": "unverifiable", "reason": "ephemeral"}
     if any(entry.payload is None for entry in prepared.window.messages):
         return {"verified": "unverifiable", "reason": "erased"}
     return {"verified": False, "mismatch": {"source": _differing(record, prepared)}}

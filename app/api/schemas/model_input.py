@@ -115,6 +115,12 @@ CACHE = answer(
     description="What the provider's prompt cache can reuse from the previous dispatched call, and the first thing that is not what it was.",
 )
 
+MISMATCH = answer(
+    {"source": one_of("agent", "body", "entries", "prefix", "skills", "state", "target"), "seq": SEQ},
+    optional=("seq",),
+    description="Which source of the call is not what it was, and the entry that holds it, if one does.",
+)
+
 MODEL_INPUT = obj(
     {
         "object": {"const": "model_input"},
@@ -136,8 +142,8 @@ MODEL_INPUT = obj(
         "losses": arr(OBJECT),
         "violations": arr(VIOLATION),
         "verified": {"enum": [True, False, "unverifiable"]},
-        "mismatch": OBJECT,
-        "reason": text(),
+        "mismatch": MISMATCH,
+        "reason": one_of("compiler_version", "ephemeral", "erased"),
     },
     ["object", "session_id", "head_seq", "dialect", "model", "compiler_version", "target_digest", "digest", "message_count"],
 )
