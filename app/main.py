@@ -18,8 +18,10 @@ from app.outbound.outbound import Outbound
 from app.services.agents import Agents
 from app.services.calls import ModelCalls
 from app.services.counting import ExactCounts
+from app.services.diffs import Diffs
 from app.services.entries import Entries
 from app.services.explain import Explain
+from app.services.explanations import Explanations
 from app.services.inputs import Inputs
 from app.services.keys import Keys
 from app.services.media import Uploads
@@ -133,6 +135,7 @@ class House:
         self._transcripts = Transcripts(store, heartbeat_seconds=settings.heartbeat_seconds)
         sessions = Sessions(store, revisions, states)
         agents = Agents(store.agents, targets, servers)
+        explain = Explain(store, inputs, states)
         self.services = Services(
             agents=agents,
             models=ModelList(targets),
@@ -148,7 +151,9 @@ class House:
             replays=Replays(store.idempotency),
             skill_snapshots=SkillSnapshots(store),
             turns=TurnService(desk, endings, self._transcripts),
-            inputs=Explain(store, inputs, states),
+            inputs=explain,
+            diffs=Diffs(explain),
+            explanations=Explanations(store, explain),
             imports=Imports(store, writer, agents),
             exports=Exports(store),
             readiness=self._readiness,

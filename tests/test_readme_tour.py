@@ -92,12 +92,14 @@ def test_a_tour_that_is_not_true_is_seen():
     assert differs(f'"{one}"', f'"{one}"', {one: other}) is not None
 
 
-def test_the_example_of_upstreams_is_accepted(tmp_path: Path):
-    (example,) = re.findall(r"^```toml\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+def test_the_examples_of_upstreams_and_tool_servers_are_accepted(tmp_path: Path):
+    example = "\n".join(re.findall(r"^```toml\n(.*?)^```", README, re.MULTILINE | re.DOTALL))
     file = tmp_path / "context-ledger.toml"
     file.write_text(example, "utf-8")
-    settings = load_settings({"OPENAI_API_KEY": "sk-made-up", "GATEWAY_KEY": "made-up"}, file)
+    made_up = {"OPENAI_API_KEY": "sk-made-up", "GATEWAY_KEY": "made-up", "FILES_AUTHORIZATION": "Bearer made-up"}
+    settings = load_settings({**made_up, "DESK_SIGNING_KEY": "whsec_" + "c2lnbmVkIGJ5IHRlc3Rz" * 2}, file)
     assert set(settings.upstreams) == {*tomllib.loads(example)["upstreams"], "scripted"}
+    assert set(settings.tool_servers) == set(tomllib.loads(example)["tool_servers"])
 
 
 def test_the_commands_are_those_of_the_command_line():

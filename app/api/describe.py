@@ -96,6 +96,8 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
             found.append(_metadata(name))
             continue
         row: dict[str, Any] = {"name": name, "in": "query", "schema": schema}
+        if name in operation.query_needed:
+            row["required"] = True
         if schema.get("type") == "array":
             row |= {"style": "form", "explode": False}
         found.append(row)

@@ -1,7 +1,7 @@
 """Query parameters against their schemas: unknown, repeated and ill-formed ones are refused, never ignored."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -19,12 +19,14 @@ class _NotBuilt(ValueError):
     """A value that the contract names and this version does not have."""
 
 
-def read_query(params: QueryParams, schemas: Mapping[str, Schema]) -> dict[str, Any]:
+def read_query(params: QueryParams, schemas: Mapping[str, Schema], needed: Sequence[str] = ()) -> dict[str, Any]:
     """The parameters by name: integers, booleans and lists of names read; metadata filters as a mapping under `metadata`.
+
+    Those of `needed` have to be there.
 
     Raises `Invalid` naming each faulty parameter, never its value. A value under a schema's `x-later` is `not-yet-supported`.
     """
-    if not params:
+    if not params and not needed:
         return {}
     found: dict[str, Any] = {}
     faults: list[Fault] = []
@@ -50,6 +52,8 @@ def read_query(params: QueryParams, schemas: Mapping[str, Schema]) -> dict[str, 
                 faults.append(Fault("", "not-yet-supported", f"The contract names this value of `{name}`, but this version does not have it yet."))
             except ValueError as error:
                 faults.append(Fault("", "wrong-form", f"`{name}` {error}"))
+    named = {name for name, _ in params.multi_items()}
+    faults += [Fault(f"/{name}", "missing", f"`{name}` has to be given.") for name in needed if name not in named]
     if faults:
         raise Invalid(faults, "A query parameter does not fit; `errors` says which.")
     return found

@@ -94,6 +94,7 @@ class Operation:
     answers: Mapping[int, Answer]
     scope: str | None = None
     query: Mapping[str, Schema] = field(default_factory=dict)
+    query_needed: Sequence[str] = ()
     body: Schema | None = None
     body_needed: bool = True
     takes_bytes: bool = False
@@ -136,7 +137,7 @@ def endpoint(operation: Operation) -> Callable[[Request], Awaitable[ASGIAnswer]]
         try:
             app = request.app
             scope = await app.state.access.admit(request, operation.scope)
-            query = read_query(request.query_params, operation.query)
+            query = read_query(request.query_params, operation.query, operation.query_needed)
             raw, body = await _body(request, operation, checker)
             key = headers.idempotency_key(request, raw) if operation.method == "POST" else None
             return await operation.handler(Exchange(request, scope, app.state.services, app.state.settings, query, body, key))

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.services.agents import Agents
+from app.services.diffs import Diffs
 from app.services.entries import Entries
 from app.services.explain import Explain
+from app.services.explanations import Explanations
 from app.services.keys import Keys
 from app.services.media import Uploads
 from app.services.model_list import ModelList
@@ -49,6 +51,8 @@ class Services:
     skill_snapshots: SkillSnapshots
     turns: TurnService
     inputs: Explain
+    diffs: Diffs
+    explanations: Explanations
     imports: Imports
     exports: Exports
     readiness: Readiness

@@ -11,7 +11,7 @@ from app.context.draft import ContinuationOrigin, Decision, Disposition, Ephemer
 from app.context.passes.measure import declaration
 from app.context.passes.skills import SkillFate
 from app.context.snapshots import RuntimeContext
-from app.context.sources import Sources, Tool
+from app.context.sources import Ephemeral, Sources, Tool
 from app.entries import lossless
 from app.entries.parts import Part, part_to_json
 
@@ -94,7 +94,7 @@ def _unstored(item: Item, sources: Sources) -> tuple[Mapping[str, Any], str | No
     origin = item.origin
     if isinstance(origin, EphemeralOrigin):
         source = {"kind": "ephemeral", "after_seq": origin.after_seq, "index": origin.index}
-        return source, _digest(_spelled(sources.ephemeral[origin.index].parts))
+        return source, ephemeral_digest(sources.ephemeral[origin.index])
     if isinstance(origin, RuntimeContext):
         return origin.snapshot.source, origin.snapshot.digest
     digest = None if item.message is None else _digest(_spelled(item.message.parts))
@@ -103,6 +103,11 @@ def _unstored(item: Item, sources: Sources) -> tuple[Mapping[str, Any], str | No
     if isinstance(origin, ContinuationOrigin):
         return {"kind": "continuation", "reason": origin.reason, "receipt_seq": origin.receipt_seq}, digest
     return {"kind": "rendered", **{key: value for key, value in origin.to_json().items() if key != "type"}}, digest
+
+
+def ephemeral_digest(message: Ephemeral) -> str:
+    """`sha256:<hex>` of the parts of a message that is not stored: all that is kept of what it said."""
+    return message.digest or _digest(_spelled(message.parts))
 
 
 def _tool(fate: ToolFate, tokens: int) -> Decision:

@@ -14,6 +14,8 @@ from app.models.resolve import Target
 SAFETY_TOKENS_MAX = 4096
 """The safety margin is 5 % of the window, and never more than this."""
 
+RAW_TAIL_TOKENS_MIN, RAW_TAIL_TOKENS_MAX = 256, 20_000
+
 Verdict = Literal["fits", "prune", "compact", "over"]
 Method = Literal["exact", "tokenizer", "heuristic"]
 
@@ -98,6 +100,12 @@ def output_reserve(params: Mapping[str, Any], context_window: int, max_output_to
     """Tokens kept free for the answer: what the call asks for, else the model's maximum, at most a quarter of the window."""
     asked = params.get("max_output_tokens")
     return int(asked) if asked is not None else min(max_output_tokens, context_window // 4)
+
+
+def raw_tail(target: Target, agent: AgentRevision) -> int:
+    """Tokens of the newest messages that stay verbatim behind a summary: what the agent asks for, else a fifth of the window, clamped."""
+    asked = agent.compaction.keep_recent_tokens
+    return asked if asked is not None else min(RAW_TAIL_TOKENS_MAX, max(RAW_TAIL_TOKENS_MIN, target.limits.context_window // 5))
 
 
 @lru_cache(maxsize=64)

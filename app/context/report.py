@@ -10,10 +10,13 @@ from itertools import chain, repeat
 from typing import Any
 
 from app.context.account import strongest
-from app.context.compile import POLICY_VERSION, Compiled
+from app.context.budget import budget, raw_tail
+from app.context.compile import COMPILER_VERSION, POLICY_VERSION, Compiled
 from app.context.draft import History, NeutralRequest, Reason
+from app.context.listed import listed, neutral
 from app.context.passes.measure import declaration
 from app.context.passes.skills import expansions
+from app.context.source_facts import facts
 from app.entries import lossless
 
 EXCEPTION_CHARS_MAX = 600
@@ -25,35 +28,68 @@ Pointer = tuple[str, int, int | None]
 
 
 def manifest(compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Sequence[str] = (), tools: Sequence[str] = ()) -> dict[str, Any]:
-    """The manifest of http-api 6: one row for each source, with the pointer of what was sent.
+    """The manifest of http-api 6: its header (X-62) and one row for each source (X-63), with the pointer of what was sent.
 
     `pointers`, `sections` and `tools` are what the wire format returned with the body: places of messages and their parts, of
     the system sections and of the declared tools; without a body they are empty and no row has a pointer.
     """
     sources = compiled.sources
-    rows = [
-        {
-            "source": source,
-            "disposition": disposition,
-            "reason": reason,
-            "also": list(also) if also else [],
-            "pass": by,
-            "tokens_before": before,
-            "tokens_after": after,
-            "digest": digest,
-            "pointer": pointer,
-        }
-        for (source, disposition, reason, also, by, before, after, digest), pointer in zip(
-            compiled.decisions, _places(compiled, pointers, sections, tools), strict=False
+    seqs = {entry.message_index: entry.seq for entry, _ in sources.messages if entry.message_index is not None}
+    rows = []
+    for row, pointer in zip(listed(compiled, contents=False), _places(compiled, pointers, sections, tools), strict=False):
+        source, disposition, reason, also, by, before, after, digest = row.decision
+        rows.append(
+            {
+                "source": source,
+                "disposition": disposition,
+                "reason": reason,
+                "also": list(also) if also else [],
+                "pass": by,
+                "tokens_before": before,
+                "tokens_after": after,
+                "digest": digest,
+                "pointer": pointer,
+                "id": row.id,
+                **facts(row, sources, seqs)._asdict(),
+            }
         )
-    ]
+    return {**_header(compiled), "decisions": rows}
+
+
+def _header(compiled: Compiled) -> dict[str, Any]:
+    """What holds for all rows. There is no summary yet; `clear_boundary` is where the line begins, `raw_tail_from_seq` its first message."""
+    sources = compiled.sources
+    target, agent = sources.target, sources.agent
+    figures = budget(target, agent, compiled.measured)
     return {
-        "estimator": sources.target.estimator,
+        "compiler_version": COMPILER_VERSION,
+        "estimator": target.estimator,
         "policy_version": POLICY_VERSION,
         "head_seq": sources.head_seq,
         "window_from_seq": sources.window_from_seq,
-        "decisions": rows,
+        "model": {"name": target.model.name, **target.limits.to_json()},
+        "budgets": {
+            "input_limit": figures.input_limit,
+            "output_reserve": figures.output_reserve,
+            "safety": figures.safety,
+            "trigger": figures.trigger,
+            "raw_tail": raw_tail(target, agent),
+        },
+        "estimated_input": figures.total,
+        "summary_digest": None,
+        "clear_boundary": sources.window_from_seq,
+        "raw_tail_from_seq": sources.messages[0].entry.seq if sources.messages else None,
+        "plan_revision": None,
+        "logical_digest": logical_digest(compiled.request),
     }
+
+
+def source_pointers(
+    compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Sequence[str] = (), tools: Sequence[str] = ()
+) -> dict[str, str | None]:
+    """The pointer of each source by its id, as the manifest has them."""
+    rows = zip(listed(compiled, contents=False), _places(compiled, pointers, sections, tools), strict=False)
+    return {row.id: pointer for row, pointer in rows}
 
 
 def _places(compiled: Compiled, pointers: Sequence[Pointer], sections: Sequence[str], tools: Sequence[str]) -> Iterator[str | None]:
@@ -142,3 +178,15 @@ def prefix_digest(request: NeutralRequest) -> str:
     """`sha256:<hex>` of the unchanging start of a request: instructions and declared tools in their order (S3-38, T-12)."""
     prefix = {"system": [section.text for section in request.system], "tools": [declaration(tool) for tool in request.tools]}
     return "sha256:" + hashlib.sha256(lossless.dumps(prefix).encode()).hexdigest()
+
+
+def logical_digest(request: NeutralRequest) -> str:
+    """`sha256:<hex>` of the whole neutral request, independent of the wire format; O(text)."""
+    whole = {
+        "system": [section.text for section in request.system],
+        "tools": [declaration(tool) for tool in request.tools],
+        "messages": [neutral(message) for message in request.messages],
+        "allowed_tools": None if request.allowed_tools is None else list(request.allowed_tools),
+        "tool_choice": request.tool_choice,
+    }
+    return "sha256:" + hashlib.sha256(lossless.dumps(whole).encode("utf-8", "surrogatepass")).hexdigest()

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from app.context.snapshots import SkillSnapshot
-from app.entries.messages import Body, Entry, decode
+from app.entries.messages import Answer, Body, Entry, Message, ToolResult, decode
 from app.entries.parts import Part
 from app.entries.plans import Exposure, Plan
 from app.entries.settings import PlanChanged
@@ -33,8 +33,14 @@ _source: Callable[[tuple[Entry, Body]], SourceMessage] = partial(tuple.__new__, 
 
 
 def decoded(entries: Iterable[Entry]) -> list[SourceMessage]:
-    """The message entries with their bodies, long texts not loaded. Raises as `decode` does, for an erased payload too."""
-    return [_source((entry, decode(entry.kind, entry.payload or ""))) for entry in entries]
+    """The message entries with their bodies, long texts not loaded; an erased one has no part. Raises as `decode` does."""
+    return [_source((entry, _erased(entry.kind) if entry.payload is None else decode(entry.kind, entry.payload))) for entry in entries]
+
+
+def _erased(kind: str) -> Body:
+    if kind == "assistant_message":
+        return Answer(())
+    return ToolResult("", ()) if kind == "tool_result" else Message(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,7 @@ class Ephemeral:
 
     `after_seq`: the seq of the last entry that stood before it when it was accepted (the head, or an extra message of the
     same append). None puts it before everything that the running turn stored, or last where no turn runs.
+    `digest` is of its parts, where these are not the words that were sent, since nobody keeps them (a replay).
     `tokens` is counted like an entry's, over its text. `include_in_context` changes nothing: it is in every call that has it.
     """
 
@@ -51,6 +58,7 @@ class Ephemeral:
     include_in_context: bool = True
     tokens: int = 0
     after_seq: int | None = None
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

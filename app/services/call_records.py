@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from app.context.account import ephemeral_digest
 from app.context.compile import COMPILER_VERSION
 from app.context.origins import InvalidOrigins
 from app.context.passes.binding import bound_prefix
@@ -111,7 +112,9 @@ def record(prepared: Prepared, running: Running, step: Step) -> str:
             "exposure": move.exposure,
             "repairs_left": move.repairs_left,
             "recoveries_left": move.recoveries_left,
-            "ephemeral": [{"kind": one.kind, "after_seq": one.after_seq, "tokens": one.tokens} for one in running.ephemeral],
+            "ephemeral": [
+                {"kind": one.kind, "after_seq": one.after_seq, "tokens": one.tokens, "digest": ephemeral_digest(one)} for one in running.ephemeral
+            ],
             "exceptions": exceptions(prepared.compiled),
         }
     )

@@ -17,8 +17,9 @@ from app.entries.settings import StateChanged
 from app.formats.registry import FORMATS
 from app.services.caching import cache_report
 from app.services.call_records import run_of
-from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, verdict, violation_json
+from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, underivable, verdict, violation_json
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
+from app.services.mismatches import Mismatches
 from app.services.running import decode_options
 from app.services.states import States, check_state
 from app.services.turns.inputs import read_parts, with_known_media
@@ -64,6 +65,7 @@ class Explain:
         self._store = store
         self._inputs = inputs
         self._states = states
+        self._mismatches = Mismatches(store)
 
     async def session(self, tenant: UUID, session_id: str) -> SessionRow:
         """The session's row. Raises `NotFound`."""
@@ -82,6 +84,14 @@ class Explain:
     async def model_input(self, tenant: UUID, session_id: str, query: InputQuery, what_if: WhatIf | None = None) -> dict[str, Any]:
         """What the next call would send. Answers also where that is over budget or cannot be sent; `violations` says why."""
         row = await self.session(tenant, session_id)
+        prepared = await self.next_input(tenant, row, query, what_if)
+        found = shown(prepared, query.include)
+        if "cache" in query.include:
+            found["cache"] = cache_report(prepared, await self._before(tenant, row, prepared))
+        return found
+
+    async def next_input(self, tenant: UUID, row: SessionRow, query: InputQuery, what_if: WhatIf | None = None) -> Prepared:
+        """What the next call would send, or would have sent at a head. Raises `Invalid` for a head that the session never had."""
         if query.at_seq is not None and not 1 <= query.at_seq <= row.head_seq:
             raise Invalid([Fault("/at_seq", "out-of-range", "A session's entries are numbered from 1 to its head.")])
         model = {key: value for key, value in (("upstream", query.upstream), ("name", query.model)) if value is not None}
@@ -91,11 +101,7 @@ class Explain:
         ask = ask if moved is None else replace(ask, state=moved.state)
         if what_if is not None:
             ask = await self._what_if(tenant, row, ask, what_if)
-        prepared = await self._inputs.prepare(tenant, row.session_id, ask)
-        found = shown(prepared, query.include)
-        if "cache" in query.include:
-            found["cache"] = cache_report(prepared, await self._before(tenant, row, prepared))
-        return found
+        return await self._inputs.prepare(tenant, row.session_id, ask)
 
     async def _moved(self, tenant: UUID, row: SessionRow) -> StateChanged | None:
         """What the next call would record of the shared state before it is compiled; None where nothing moved."""
@@ -105,8 +111,12 @@ class Explain:
 
     async def _before(self, tenant: UUID, row: SessionRow, prepared: Prepared) -> Prepared | None:
         """The input of the newest call that was dispatched up to there, derived again."""
-        call = await self._store.calls.last_dispatched(tenant, row.session_id, prepared.sources.head_seq)
-        return None if call is None else await self._derived(tenant, row, call)
+        call = await self.last_dispatched(tenant, row, prepared.sources.head_seq)
+        return None if call is None else await self.derived(tenant, row, call)
+
+    async def last_dispatched(self, tenant: UUID, row: SessionRow, head_seq: int) -> CallRow | None:
+        """The newest main call that left at that head or before; None where none did."""
+        return await self._store.calls.last_dispatched(tenant, row.session_id, head_seq)
 
     async def _going_on(self, tenant: UUID, row: SessionRow) -> Ask:
         """What the next call of the turn that runs or waits would be made of; without one, what a new turn would start from."""
@@ -158,8 +168,8 @@ class Explain:
         row = await self.session(tenant, session_id)
         if row.dispatched_call is None:
             raise NotFound("No call was dispatched since the last prompt or model switch.", "no-dispatched-call")
-        call = await self._call(tenant, row.session_id, row.dispatched_call)
-        prepared = await self._derived(tenant, row, call)
+        call = await self.call_row(tenant, row.session_id, row.dispatched_call)
+        prepared = await self.derived(tenant, row, call)
         found = source_map(prepared.compiled, prepared.written.pointers)
         return {"object": "source_map", "session_id": session_id, "call_id": format_id(CALL, call.call_id), "head_seq": call.head_seq, **found}
 
@@ -181,9 +191,9 @@ class Explain:
     async def call(self, tenant: UUID, session_id: str, call_id: str) -> dict[str, Any]:
         """One call, with its manifest and source map derived again."""
         row = await self.session(tenant, session_id)
-        call = await self._call(tenant, row.session_id, parse_id(CALL, call_id))
+        call = await self.call_row(tenant, row.session_id, parse_id(CALL, call_id))
         turn = await self._turn(tenant, row.session_id, call.turn)
-        prepared = await self._derived(tenant, row, call)
+        prepared = await self.derived(tenant, row, call)
         return {
             **call_json(call, format_id(TURN, turn.turn_id)),
             "manifest": manifest_of(prepared),
@@ -193,31 +203,34 @@ class Explain:
     async def call_input(self, tenant: UUID, session_id: str, call_id: str, include: frozenset[Include] = EVERYTHING) -> dict[str, Any]:
         """A call's input derived again, and whether it is what was sent. No provider is asked."""
         row = await self.session(tenant, session_id)
-        call = await self._call(tenant, row.session_id, parse_id(CALL, call_id))
-        record = lossless.read(call.record)
-        prepared = await self._derived(tenant, row, call)
-        found = verdict(record, prepared)
-        if found["verified"] is False and found["mismatch"]["source"] == "entries":
-            found["mismatch"] |= await self._broken_entry(tenant, row, prepared)
+        call = await self.call_row(tenant, row.session_id, parse_id(CALL, call_id))
+        try:
+            prepared = await self.derived(tenant, row, call)
+        except (ValueError, KeyError, TypeError):  # an entry that cannot be read any more
+            broken = await self._mismatches.broken(tenant, row.session_id, call.head_seq)
+            if not broken:
+                raise
+            return underivable(call, session_id, {"source": "entries", "seq": broken[0]})
+        found = verdict(lossless.read(call.record), prepared)
+        if found["verified"] is False:
+            found["mismatch"] = await self._mismatches.named(tenant, row.session_id, prepared, found["mismatch"])
+        elif found.get("reason") == "ephemeral":  # the digest of the body cannot tell whether the other messages are what they were
+            named = await self._mismatches.named(tenant, row.session_id, prepared, {"source": "entries"})
+            found = {"verified": False, "mismatch": named} if "seq" in named else found
         return {**shown(prepared, include), **found}
 
-    async def _broken_entry(self, tenant: UUID, row: SessionRow, prepared: Prepared) -> dict[str, Any]:
-        """The first entry of the window that is not what its digest says; nothing where the chain is whole."""
-        verified = await self._store.ledger.verify(tenant, row.session_id)
-        window = {entry.seq for entry in prepared.window.messages}
-        seq = next((problem.seq for problem in (verified.problems if verified else ()) if problem.seq in window), None)
-        return {} if seq is None else {"source": "entry", "seq": seq}
-
-    async def _derived(self, tenant: UUID, row: SessionRow, call: CallRow) -> Prepared:
+    async def derived(self, tenant: UUID, row: SessionRow, call: CallRow) -> Prepared:
         """The input of a call, compiled from what its record names and the ledger as it stood."""
         record = lossless.read(call.record)
         ask = await self._of_turn(tenant, await self._turn(tenant, row.session_id, call.turn), record)
-        ephemeral = tuple(Ephemeral(item["kind"], (Text("…"),), True, item["tokens"], item["after_seq"]) for item in record["ephemeral"])
+        kept = [(item["kind"], item["tokens"], item["after_seq"], item.get("digest")) for item in record["ephemeral"]]
+        ephemeral = tuple([Ephemeral(kind, (Text("…"),), True, tokens, after_seq, digest) for kind, tokens, after_seq, digest in kept])
         invocation, continuation = run_of(record)
         ask = replace(ask, at_seq=call.head_seq, ephemeral=ephemeral, invocation=invocation, continuation=continuation)
         return await self._inputs.prepare(tenant, row.session_id, ask if invocation.index == 0 else replace(ask, model=None, tool_choice=None))
 
-    async def _call(self, tenant: UUID, session: UUID, call_id: UUID | None) -> CallRow:
+    async def call_row(self, tenant: UUID, session: UUID, call_id: UUID | None) -> CallRow:
+        """One call of the session. Raises `NotFound`."""
         row = None if call_id is None else await self._store.calls.get(tenant, session, call_id)
         if row is None:
             raise NotFound("There is no such call in this session.")

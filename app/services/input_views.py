@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from app.context.compile import COMPILER_VERSION
-from app.context.report import manifest, prefix_digest, source_map
+from app.context.report import exceptions, manifest, prefix_digest, source_map
 from app.entries import lossless
 from app.entries.ids import CALL, format_id
 from app.entries.wire import timestamp
@@ -32,7 +32,7 @@ def shown(prepared: Prepared, include: frozenset[Include]) -> dict[str, Any]:
         "target_digest": prepared.target.digest,
         "digest": prepared.digest,
         "message_count": compiled.message_count,
-        "losses": [*(_loss(loss.what, loss.why, loss.seq, loss.part) for loss in compiled.losses), *_written_losses(prepared)],
+        "losses": losses_of(prepared),
         "violations": [violation_json(violation) for violation in prepared.violations],
     }
     if "body" in include:
@@ -55,18 +55,36 @@ def manifest_of(prepared: Prepared) -> dict[str, Any]:
 def verdict(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
     """`verified`: true, false with the source that differs, or `unverifiable` with the reason.
 
-    Sources: `target`, `prefix` (instructions and declared tools), `entries` (the messages).
+    Sources: `target`, `prefix` (instructions and declared tools), `entries` (the messages), `body` (how they are written).
     """
     if record["compiler_version"] != COMPILER_VERSION:
         return {"verified": "unverifiable", "reason": "compiler_version"}
     if record["target_digest"] != prepared.target.digest:
         return {"verified": False, "mismatch": {"source": "target"}}
-    if record["ephemeral"]:
-        return {"verified": "unverifiable", "reason": "ephemeral"}
     if record["digest"] == prepared.digest:
         return {"verified": True}
-    same_prefix = record["prefix_digest"] == prefix_digest(prepared.compiled.request)
-    return {"verified": False, "mismatch": {"source": "entries" if same_prefix else "prefix"}}
+    if record["ephemeral"] and _differing(record, prepared) == "body":  # whose words are not kept; all else is as it was (T-11)
+        return {"verified": "unverifiable", "reason": "ephemeral"}
+    if any(entry.payload is None for entry in prepared.window.messages):
+        return {"verified": "unverifiable", "reason": "erased"}
+    return {"verified": False, "mismatch": {"source": _differing(record, prepared)}}
+
+
+def _differing(record: Mapping[str, Any], prepared: Prepared) -> str:
+    """As far as the record tells it: of the messages it keeps how many there were and what became of them."""
+    if record["prefix_digest"] != prefix_digest(prepared.compiled.request):
+        return "prefix"
+    now = (prepared.compiled.message_count, prepared.sources.history_message_count, lossless.dumps(exceptions(prepared.compiled)))
+    then = (record["message_count"], record["history_message_count"], lossless.dumps(record["exceptions"]))
+    return "body" if now == then else "entries"
+
+
+def underivable(call: CallRow, session_id: str, mismatch: Mapping[str, Any]) -> dict[str, Any]:
+    """The model-input resource of a call whose sources cannot be read any more: what its record says, and what differs."""
+    record = lossless.read(call.record)
+    kept = {name: record[name] for name in ("dialect", "model", "compiler_version", "target_digest", "digest", "message_count")}
+    found = {"object": "model_input", "session_id": session_id, "head_seq": call.head_seq, **kept}
+    return {**found, "verified": False, "mismatch": dict(mismatch)}
 
 
 def call_json(call: CallRow, turn_id: str) -> dict[str, Any]:
@@ -101,6 +119,11 @@ def call_json(call: CallRow, turn_id: str) -> dict[str, Any]:
 def violation_json(violation: Violation) -> dict[str, str]:
     """A violation as it is listed."""
     return {"pointer": violation.pointer, "code": violation.code, "detail": violation.detail}
+
+
+def losses_of(prepared: Prepared) -> list[dict[str, Any]]:
+    """What the target is not told: of the compile, then of the wire format."""
+    return [*(_loss(loss.what, loss.why, loss.seq, loss.part) for loss in prepared.compiled.losses), *_written_losses(prepared)]
 
 
 def _written_losses(prepared: Prepared) -> list[dict[str, Any]]:

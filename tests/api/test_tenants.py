@@ -33,6 +33,9 @@ BODIES: Mapping[str, Any] = {
 }
 """Bodies that a route needs, by the operation's name; the others get none."""
 
+QUERIES: Mapping[str, Any] = {"explain_entry": {"seq": "1"}}
+"""Queries that a route needs, by the operation's name."""
+
 NAMED = [one for one in OPERATIONS if "{" in one.path and one.path not in ABOUT_NOBODY]
 IN_A_SESSION = [one for one in NAMED if "{session_id}" in one.path]
 
@@ -61,7 +64,7 @@ class Tenant:
         body = BODIES.get(operation.name, {})
         if operation.name == "put_line":
             body = {"turn": ids["turn_id"]}
-        more = {} if operation.method == "GET" else {"json": body}
+        more = {"params": QUERIES.get(operation.name)} if operation.method == "GET" else {"json": body}
         return await self.client.request(operation.method, path, **more)
 
 

@@ -36,6 +36,7 @@ def test_manifest_rows_and_their_pointers():
     }
     rows = told["decisions"]
     assert rows[0] == {
+        "id": "entry:1",
         "source": {"kind": "entry", "seq": 1},
         "disposition": "included",
         "reason": "in_window",
@@ -45,6 +46,11 @@ def test_manifest_rows_and_their_pointers():
         "tokens_after": rows[0]["tokens_before"],
         "digest": "sha256:" + ledger.messages[0].entry.digest.hex(),
         "pointer": "/messages/1/content",
+        "seq": 1,
+        "priority": 2,
+        "sensitivity": "private",
+        "trust": "user",
+        "version": 1,
     }
     assert [(row["source"]["kind"], row["pointer"]) for row in rows] == [
         ("entry", "/messages/1/content"),

@@ -7,12 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.context.compile import compile_context
-from app.context.report import source_map
+from app.context.report import manifest, source_map
 from app.context.sources import Sources
 from app.entries.parts import Text
 from app.formats.registry import FORMATS
 from tests.formats.pointing import at
-from tests.strategies import ledgers, target, tokens
+from tests.strategies import AGENTS, ephemerals, ledgers, overrides, target, tokens
+
+LISTS = {"openai-responses": "input", "gemini": "contents"}
+"""The key of a body's messages, where it is not `messages`."""
 
 BYTES = {"sha256:" + "a" * 64: b"bytes"}
 
@@ -46,3 +49,29 @@ def test_a_pointer_leads_to_what_the_entry_says(dialect: str, data: st.DataObjec
     for loss in compiled.losses:
         if loss.seq is not None and loss.part is not None:
             assert loss.part < len(bodies[loss.seq].parts)
+
+
+@pytest.mark.req("S0-02", "S2-11", "S4-08")
+@pytest.mark.parametrize("dialect", FORMATS)
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_every_message_of_a_body_has_a_source_and_every_source_a_place(dialect: str, data: st.DataObject):
+    """Nothing stands in a body that no source accounts for: each message, section and tool of it is led to, and each one sent leads to it."""
+    chosen = target(dialect, **data.draw(st.sampled_from([{}, {}, {"tools": "text"}])))
+    given_agent, unstored, given_overrides = data.draw(st.tuples(st.sampled_from(AGENTS), ephemerals, overrides))
+    given_sources = data.draw(ledgers()).sources(given_agent, chosen, ephemeral=unstored, overrides=given_overrides)
+    compiled = compile_context(given_sources, tokens)
+    written = FORMATS[dialect].write_request(compiled.request, BYTES)
+    rows = manifest(compiled, written.pointers, written.sections, written.tools)["decisions"]
+    led_to = [row["pointer"] for row in rows if row["pointer"] is not None] + [pointer.pointer for pointer in written.pointers]
+    for pointer in led_to:
+        at(written.document, pointer)
+    key = LISTS.get(dialect, "messages")
+    for number in range(len(written.document.get(key, ()))):
+        place = f"/{key}/{number}"
+        assert any(pointer == place or pointer.startswith(f"{place}/") for pointer in led_to), place
+    lost = {loss.source for loss in written.losses}
+    told = {pointer.source for pointer in written.pointers}
+    assert {number for number in range(len(compiled.request.messages)) if number not in told} <= lost
+    if not lost:
+        assert all(row["pointer"] is not None for row in rows if row["disposition"] != "excluded" and row["source"]["kind"] != "tool")

@@ -56,7 +56,7 @@ async def test_what_a_call_was_made_of_and_what_differs_are_named(settings: Sett
         finally:
             await owner.close()
         seen = (await world.call("GET", path, 200)).json()
-        assert (seen["verified"], seen["mismatch"]) == (False, {"source": "entry", "seq": 2})
+        assert (seen["verified"], seen["mismatch"]) == (False, {"source": "entries", "seq": 2})
     counted = replace(scripted, models={"scripted": ModelLimits(9_000, 100, "cl100k_base")})
     other = replace(settings, upstreams={**settings.upstreams, "scripted": counted})
     async with running(other) as app, talking(app) as client:
@@ -67,7 +67,7 @@ async def test_what_a_call_was_made_of_and_what_differs_are_named(settings: Sett
 
 
 @pytest.mark.req("S3-40")
-async def test_another_compiler_verifies_nothing_and_another_document_is_another_prefix(settings: Settings, migrate_url: str) -> None:
+async def test_another_compiler_verifies_nothing_and_another_document_is_named(settings: Settings, migrate_url: str) -> None:
     async with running(settings) as app, talking(app) as client:
         world = World(client)
         session = await world.session(await world.agent(context=[{"renderer": "system", "text": "Say so."}, {"renderer": "history"}]))
@@ -86,4 +86,4 @@ async def test_another_compiler_verifies_nothing_and_another_document_is_another
         await owner.close()
     async with running(settings) as app, talking(app) as client:
         seen = (await World(client).call("GET", path, 200)).json()
-        assert (seen["verified"], seen["mismatch"]) == (False, {"source": "prefix"})
+        assert (seen["verified"], seen["mismatch"]) == (False, {"source": "agent"})

@@ -22,8 +22,6 @@ LATER: tuple[tuple[str, str, str], ...] = (
     ("GET", f"{_SESSION}/checkpoints", "sessions:read"),
     ("GET", f"{_SESSION}/checkpoints/{{checkpoint_id}}", "sessions:read"),
     ("POST", f"{_SESSION}/clear", "sessions:write"),
-    ("GET", f"{_SESSION}/model-input/diff", "model-input:read"),
-    ("GET", f"{_SESSION}/explain", "model-input:read"),
 )
 """Method, path and the scope that it will need."""
 

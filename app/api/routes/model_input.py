@@ -25,6 +25,8 @@ QUERY: dict[str, Schema] = {
     "include": {"type": "array", "items": one_of(*sorted(get_args(Include)))},
 }
 
+INPUT_NAME: Schema = {**column(64, 1), "description": "A call's id, the seq of a head, or a dialect: the next input in it."}
+
 
 def _query(exchange: Exchange) -> InputQuery:
     """The query; without checkpoints, `latest` and `none` are the same."""
@@ -71,6 +73,19 @@ async def get_call_input(exchange: Exchange) -> Response:
     return json_answer(await exchange.services.inputs.call_input(exchange.tenant, exchange.path("session_id"), exchange.path("call_id")))
 
 
+async def get_diff(exchange: Exchange) -> Response:
+    named = exchange.query.get("from"), exchange.query.get("to")
+    return json_answer(await exchange.services.diffs.diff(exchange.tenant, exchange.path("session_id"), *named))
+
+
+async def get_explanation(exchange: Exchange) -> Response:
+    query = exchange.query
+    found = await exchange.services.explanations.explain(
+        exchange.tenant, exchange.path("session_id"), query["seq"], query.get("call"), query.get("answer_seq")
+    )
+    return json_answer(found)
+
+
 async def validate_body(exchange: Exchange) -> Response:
     dialect = exchange.path("dialect")
 
@@ -108,6 +123,31 @@ OPERATIONS = (
         READ,
         QUERY,
         body=WHAT_IF,
+        errors=(404, 409),
+    ),
+    Operation(
+        "GET",
+        f"{_SESSION}/model-input/diff",
+        "diff_model_inputs",
+        TAG,
+        "Two calls, heads or dialects compared, as changes of sources.",
+        get_diff,
+        {200: ok("ModelInputDiff", "The changes.")},
+        READ,
+        {"from": INPUT_NAME, "to": INPUT_NAME},
+        errors=(404, 409),
+    ),
+    Operation(
+        "GET",
+        f"{_SESSION}/explain",
+        "explain_entry",
+        TAG,
+        "Why an entry was in, changed or out of a call; by default of the next one.",
+        get_explanation,
+        {200: ok("Explanation", "The explanation.")},
+        READ,
+        {"seq": integer(1, 2**62), "call": column(64, 1), "answer_seq": integer(1, 2**62)},
+        query_needed=("seq",),
         errors=(404, 409),
     ),
     Operation(

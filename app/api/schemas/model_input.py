@@ -24,7 +24,7 @@ from app.api.schemas.basics import (
 )
 from app.api.schemas.entries import INPUT
 from app.api.schemas.turns import OVERRIDES
-from app.context.draft import Reason
+from app.context.draft import Disposition, Reason
 
 WHAT_IF = obj({"input": INPUT, "overrides": OVERRIDES, "context": arr(OBJECT, most=64), "state": OBJECT})
 
@@ -57,27 +57,44 @@ DISPATCHED_MAP = {
     "properties": {**SOURCE_MAP["properties"], "object": {"const": "source_map"}, "session_id": SESSION_ID, "call_id": CALL_ID, "head_seq": SEQ},
 }
 REASON = one_of(*sorted(Reason))
+DISPOSITION = one_of(*Disposition)
 DECISION = obj(
     {
+        "id": text(),
         "source": OBJECT,
-        "disposition": one_of("included", "transformed", "excluded"),
-        "reason": REASON,
-        "also": arr(REASON),
+        "disposition": DISPOSITION,
+        "reason": ref("Reason"),
+        "also": arr(ref("Reason")),
         "pass": text(),
         "tokens_before": nullable(COUNT),
         "tokens_after": nullable(COUNT),
         "digest": nullable(text()),
         "pointer": nullable(text()),
+        "seq": nullable(SEQ),
+        "priority": {**integer(0, 2), "description": "0: never gives way; 1: of the running turn; 2: may be pruned or summarised."},
+        "sensitivity": one_of("configuration", "private"),
+        "trust": {**one_of("model", "operator", "service", "tool", "user"), "description": "Who is behind the words."},
+        "version": {**nullable(COUNT), "description": "An entry's schema version, or the agent's revision."},
     },
-    ["source", "disposition", "reason"],
+    ["id", "source", "disposition", "reason"],
 )
+_LIMITS = ("context_window", "max_output_tokens", "max_input_tokens")
 MANIFEST = {
     "type": "object",
     "properties": {
+        "compiler_version": text(),
         "estimator": text(),
         "policy_version": text(),
         "head_seq": SEQ,
         "window_from_seq": SEQ,
+        "model": obj({"name": text(), **dict.fromkeys(_LIMITS, COUNT), "source": text()}, ["name", "context_window", "max_output_tokens", "source"]),
+        "budgets": answer(dict.fromkeys(("input_limit", "output_reserve", "safety", "trigger", "raw_tail"), COUNT)),
+        "estimated_input": COUNT,
+        "summary_digest": nullable(DIGEST),
+        "clear_boundary": SEQ,
+        "raw_tail_from_seq": nullable(SEQ),
+        "plan_revision": nullable(COUNT),
+        "logical_digest": DIGEST,
         "decisions": arr(DECISION),
     },
     "required": ["estimator", "policy_version", "head_seq", "window_from_seq", "decisions"],
@@ -103,6 +120,12 @@ CACHE = answer(
     description="What the provider's prompt cache can reuse from the previous dispatched call, and the first thing that is not what it was.",
 )
 
+MISMATCH = answer(
+    {"source": one_of("agent", "body", "entries", "prefix", "skills", "state", "target"), "seq": SEQ},
+    optional=("seq",),
+    description="Which source of the call is not what it was, and the entry that holds it, if one does.",
+)
+
 MODEL_INPUT = obj(
     {
         "object": {"const": "model_input"},
@@ -124,8 +147,8 @@ MODEL_INPUT = obj(
         "losses": arr(OBJECT),
         "violations": arr(VIOLATION),
         "verified": {"enum": [True, False, "unverifiable"]},
-        "mismatch": OBJECT,
-        "reason": text(),
+        "mismatch": MISMATCH,
+        "reason": one_of("compiler_version", "ephemeral", "erased"),
     },
     ["object", "session_id", "head_seq", "dialect", "model", "compiler_version", "target_digest", "digest", "message_count"],
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.api.schemas import agents, entries, model_input, operations, sessions, transfers, turns
+from app.api.schemas import agents, entries, explain, model_input, operations, sessions, transfers, turns
 from app.api.schemas.basics import Schema
 
 NAMED: Mapping[str, Schema] = {
@@ -31,6 +31,13 @@ NAMED: Mapping[str, Schema] = {
     "Stopped": turns.STOPPED,
     "Budget": model_input.BUDGET,
     "ModelInput": model_input.MODEL_INPUT,
+    "Reason": model_input.REASON,
+    "ModelInputDiff": explain.DIFF,
+    "ComparedInput": explain.INPUT,
+    "SourceChange": explain.CHANGE,
+    "SourceInInput": explain.SIDE,
+    "Why": explain.WHY,
+    "Explanation": explain.EXPLANATION,
     "SourceMap": model_input.DISPATCHED_MAP,
     "ModelCall": model_input.CALL,
     "CallList": model_input.CALL_LIST,

@@ -1,5 +1,7 @@
 """What is stored and what is sent are two choices on each message, and hidden is a third."""
 
+from hashlib import sha256
+
 import pytest
 
 from tests.services.world import World, text
@@ -36,6 +38,8 @@ async def test_an_input_that_is_not_stored_leaves_no_trace_and_cannot_be_verifie
     assert (seen["verified"], seen["reason"]) == ("unverifiable", "ephemeral")
     whole = (await world.call("GET", f"/sessions/{session}/calls/{call}", 200)).json()
     assert [one["type"] for one in whole["source_map"]["sources"]] == ["history", "history", "ephemeral"]
+    (row,) = [row for row in whole["manifest"]["decisions"] if row["source"]["kind"] == "ephemeral"]
+    assert row["digest"] == "sha256:" + sha256(b'[{"type":"text","text":"never kept"}]').hexdigest()
     background = await world.turn(session, "x", 422, persist=False, background=True)
     assert background["errors"][0]["pointer"] == "/persist"
 

@@ -1,0 +1,63 @@
+"""Why an entry was in, changed or out of an input: its row of the account in words, with every step that led there."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.context.compile import Compiled
+from app.context.draft import Disposition
+from app.context.listed import Listed, listed
+from app.context.reasons import FAMILIES, SENTENCES, Outside
+from app.context.report import Pointer
+from app.entries.kinds import KINDS
+from app.entries.messages import Entry
+
+
+def explained(compiled: Compiled, pointers: Sequence[Pointer], entry: Entry) -> dict[str, Any]:
+    """Disposition and reason as the manifest has them, the steps in their order, the sentence, and where the entry is sent.
+
+    `source` is the position in the source map, None for what is not sent; `pointers` are all places of the body where something of the
+    entry stands, what passes made of it among them (a moved image). Tokens are None for an entry that is no source of the input.
+    """
+    row = _row(compiled, entry)
+    if row is None:
+        reason = outside(compiled, entry)
+        step = {"pass": "window", "disposition": Disposition.EXCLUDED, "reason": reason}
+        found = {"disposition": Disposition.EXCLUDED, "reason": reason, "also": [], "steps": [step], "sentence": SENTENCES[reason]}
+        return {**found, "source": None, "pointers": [], "tokens_before": None, "tokens_after": None}
+    decision = row.decision
+    steps = [(decision.by, decision.disposition, decision.reason)]
+    if row.item is not None:
+        steps = [(step.by, step.disposition, step.reason) for step in row.item.steps]
+    return {
+        "disposition": decision.disposition,
+        "reason": decision.reason,
+        "also": list(decision.also),
+        "steps": [{"pass": by, "disposition": disposition, "reason": reason} for by, disposition, reason in steps],
+        "sentence": SENTENCES[decision.reason],
+        "source": row.position if row.place == "messages" else None,
+        "pointers": [place for place, source, _ in pointers if _is_of(compiled, source, entry.seq)],
+        "tokens_before": decision.tokens_before,
+        "tokens_after": decision.tokens_after,
+    }
+
+
+def outside(compiled: Compiled, entry: Entry) -> Outside:
+    """Why an entry is no source of the input at all."""
+    if entry.seq > compiled.sources.head_seq:
+        return Outside.AFTER_HEAD
+    # Settings and trace are what they are on every line; a message of the current line is always a source.
+    return FAMILIES.get(KINDS[entry.kind].family, Outside.OTHER_LINE)
+
+
+def _row(compiled: Compiled, entry: Entry) -> Listed | None:
+    """The entry's own row, or that of the source that it set (the state)."""
+    message = entry.message_index is not None
+    for row in listed(compiled, contents=False):
+        source = row.decision.source
+        if source.get("seq") == entry.seq and (source["kind"] == "entry" if message else source["kind"] not in ("entry", "rendered")):
+            return row
+    return None
+
+
+def _is_of(compiled: Compiled, source: int, seq: int) -> bool:
+    return getattr(compiled.request.messages[source].origin, "seq", None) == seq

@@ -1,0 +1,80 @@
+"""Why an entry was in, changed or out: what the manifest says of it, in words; and what is told of entries that are no source."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.context.compile import compile_context
+from app.context.draft import Reason
+from app.context.explanation import explained
+from app.context.reasons import SENTENCES, Outside
+from app.context.report import manifest, source_map
+from app.context.sources import Sources
+from app.entries.kinds import KINDS, Family
+from app.formats.registry import FORMATS
+from tests.formats.pointing import at
+from tests.strategies import Ledger, ledgers, sources, target, tokens
+
+BYTES = {"sha256:" + "a" * 64: b"bytes"}
+
+
+def test_every_reason_has_a_sentence_of_its_own():
+    assert set(SENTENCES) == {*Reason, *Outside}
+    assert len(set(SENTENCES.values())) == len(SENTENCES)
+    assert not {sentence for sentence in SENTENCES.values() if not re.fullmatch(r"[A-Z][^\n]{15,150}\.", sentence)}
+    assert not set(map(str, Reason)) & set(map(str, Outside))
+
+
+@pytest.mark.req("S3-16", "X-63")
+@settings(max_examples=300, deadline=None)
+@given(sources())
+def test_an_explanation_agrees_with_the_manifest(given_sources: Sources):
+    compiled = compile_context(given_sources, tokens)
+    rows = {row["source"]["seq"]: row for row in manifest(compiled)["decisions"] if row["source"]["kind"] == "entry"}
+    assert set(rows) == {message.entry.seq for message in given_sources.messages}
+    origins = source_map(compiled)["sources"]
+    for message in given_sources.messages:
+        found, row = explained(compiled, (), message.entry), rows[message.entry.seq]
+        for name in ("disposition", "reason", "also", "tokens_before", "tokens_after"):
+            assert found[name] == row[name], name
+        assert found["sentence"] == SENTENCES[Reason(row["reason"])]
+        assert {step["reason"] for step in found["steps"]} >= {row["reason"], *row["also"]}
+        assert (found["source"] is None) == (row["disposition"] == "excluded")
+        if found["source"] is not None:
+            assert origins[found["source"]] == {"type": "history", "message_index": message.entry.message_index, "seq": message.entry.seq}
+
+
+@pytest.mark.parametrize("dialect", FORMATS)
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_the_pointers_of_an_explanation_are_those_of_the_map(dialect: str, data: st.DataObject):
+    compiled = compile_context(data.draw(ledgers()).sources(target=target(dialect)), tokens)
+    written = FORMATS[dialect].write_request(compiled.request, BYTES)
+    rows = source_map(compiled, written.pointers)["pointers"]
+    for message in compiled.sources.messages:
+        found = explained(compiled, written.pointers, message.entry)
+        assert found["pointers"] == [row["pointer"] for row in rows if row["seq"] == message.entry.seq]
+        assert bool(found["pointers"]) >= (found["source"] is not None)
+        for pointer in found["pointers"]:
+            at(written.document, pointer)
+
+
+def test_entries_that_are_no_source_say_why():
+    ledger = Ledger()
+    said = ledger.user("q").entry
+    compiled = compile_context(ledger.sources(head_seq=3, messages=(), state_seq=2), tokens)
+
+    def reason(seq: int, kind: str, message_index: int | None = None) -> str:
+        found = explained(compiled, (), said._replace(seq=seq, kind=kind, message_index=message_index))
+        assert (found["disposition"], found["source"], found["pointers"]) == ("excluded", None, [])
+        return str(found["reason"])
+
+    assert reason(4, "user_message", 0) == reason(4, "state_changed") == "after_head"
+    assert reason(1, "user_message", 0) == "other_line"
+    assert reason(2, "state_changed") == "not_rendered"  # the state's own row
+    by_family = {Family.SETTINGS: "settings", Family.FOLD: "fold", Family.TRACE: "trace"}
+    for kind in KINDS.values():
+        if kind.family is not Family.MESSAGE:
+            assert reason(1, kind.name) == by_family[kind.family]
