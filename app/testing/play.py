@@ -6,11 +6,13 @@ that nobody asked for, ends the run with the step's number.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import UUID
 
+from app.config.limits import STEPS_PER_TURN_MAX
 from app.testing.faults import RunTimeout, ScriptFault, StepRefused
+from app.testing.functions import Function, ran
 from app.testing.renders import Render
 from app.testing.run import Run
 from app.testing.script import Script
@@ -32,6 +34,8 @@ class Opening:
     dialect_of: Callable[[Mapping[str, Any]], str]
     fields: Mapping[str, Any]
     session_id: str | None = None
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    """The test's own, by the names of the client's tools that they are."""
 
 
 class Player:
@@ -42,6 +46,7 @@ class Player:
         self._reader = reader
         self._opening = opening
         self._script = Script(steps)
+        self._functions = {name: function for name, function in opening.functions.items() if name not in self._script.mocked}
         self._session_id = opening.session_id
         self._played = 0
         self._at = 0
@@ -92,16 +97,17 @@ class Player:
                 await self._run("turns", {**more, "input": content})
             case Result(content=content, is_error=is_error):
                 row = {"tool_call_id": self._waiting(step, "result"), "content": content, "is_error": is_error}
-                await self._run(f"turns/{self._waiting_turn()}/tool-results", {"results": [row]})
+                await self._run(f"turns/{self._standing_turn()['id']}/tool-results", {"results": [row]})
             case Decision(decision=decision, reason=reason):
-                row = {"tool_call_id": self._waiting(step, "approval"), "decision": decision}
-                await self._run(f"turns/{self._waiting_turn()}/decisions", {"decisions": [row | ({} if reason is None else {"reason": reason})]})
+                decided = {"tool_call_id": self._waiting(step, "approval"), "decision": decision} | ({} if reason is None else {"reason": reason})
+                await self._run(f"turns/{self._standing_turn()['id']}/decisions", {"decisions": [decided]})
             case _:
                 raise ScriptFault(f"{self._client.doing}: this is no step; make it by user(…), model(…) or another function of app.testing")
 
     async def _run(self, path: str, body: Mapping[str, Any]) -> None:
         """Posts, waits until the turn rests, and counts the calls that were made."""
         self._turn = await self._client.ask("POST", f"{self._session}/{path}", body)
+        await self._answer_by_functions()
         made = await self._calls_made()
         steps = self._script.steps
         end = next((at for at in range(self._at + 1, len(steps)) if not isinstance(steps[at], Model)), len(steps))
@@ -112,6 +118,16 @@ class Player:
             missed = self._script.named(self._script.answers[made])
             raise ScriptFault(f"{missed}: nothing called the model for it; after {self._client.doing} the turn is {self._standing()}")
 
+    async def _answer_by_functions(self) -> None:
+        """Runs the test's own tools for the calls that wait for them, and the turn goes on, until none does."""
+        for _ in range(STEPS_PER_TURN_MAX):
+            pending = [one for one in self._standing_turn()["pending"] if one["needs"] == "result" and one["name"] in self._functions]
+            if not pending:
+                return
+            answers = [(one["tool_call_id"], *await ran(self._functions[one["name"]], one["arguments"])) for one in pending]
+            rows = [{"tool_call_id": each, "content": content, "is_error": is_error} for each, content, is_error in answers]
+            self._turn = await self._client.ask("POST", f"{self._session}/turns/{self._standing_turn()['id']}/tool-results", {"results": rows})
+
     def _waiting(self, step: Result | Decision, needs: str) -> str:
         """The id of the call that the step speaks to. Raises `ScriptFault` where none waits for that."""
         pending = [] if self._turn is None else self._turn["pending"]
@@ -121,8 +137,8 @@ class Player:
         waiting = ", ".join(f"{one['name']} {one['tool_call_id']} (needs {one['needs']})" for one in pending) or "none"
         raise ScriptFault(f"{self._client.doing}: no call of {step.tool} waits for this; the turn is {self._standing()}; calls that wait: {waiting}")
 
-    def _waiting_turn(self) -> str:
-        return str(cast("Mapping[str, Any]", self._turn)["id"])
+    def _standing_turn(self) -> Mapping[str, Any]:
+        return cast("Mapping[str, Any]", self._turn)
 
     def _standing(self) -> str:
         if self._turn is None:

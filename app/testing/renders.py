@@ -1,7 +1,7 @@
 """One call's model input, derived again by the service, and the questions that tests ask of it."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -58,8 +58,7 @@ class Render:
     @cached_property
     def system_text(self) -> str:
         """The system text as the body holds it; sections stand apart by a blank line."""
-        places = dict.fromkeys(row["pointer"] for row in self._sections())
-        return "\n\n".join(_text_at(self.body, place) or "" for place in places)
+        return "\n\n".join(_text_at(self.body, place) or "" for place in dict.fromkeys(self._sections()))
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -74,31 +73,27 @@ class Render:
         """The roles of the pieces."""
         return tuple(piece.role for piece in self.pieces)
 
-    def _sections(self) -> list[Mapping[str, Any]]:
-        rows = [row for row in self.manifest["decisions"] if row["source"]["kind"] == "system" and row["disposition"] != "excluded"]
-        return [row for row in rows if row["pointer"] is not None]
+    def _sections(self) -> list[str]:
+        """Where each system section stands in the body."""
+        rows = self.manifest["decisions"]
+        return [row["pointer"] for row in rows if row["source"]["kind"] == "system" and row["pointer"] is not None]
 
-    def _section_texts(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    def _section_texts(self) -> Iterator[str]:
         """Each section's text. Where a dialect folds several into one and a section has blank lines of its own, all of them have the whole."""
-        places = [row["pointer"] for row in rows]
+        places = self._sections()
         for place in dict.fromkeys(places):
             folded, sections = _text_at(self.body, place) or "", places.count(place)
             texts = folded.split("\n\n")
             yield from texts if len(texts) == sections else [folded] * sections
 
     def _pieces(self) -> Iterator[Piece]:
-        sources = self.input["source_map"]["sources"]
-        placed = {source.get("renderer") for source in sources if source["type"] == "rendered"}
-        sections = self._sections()
-        yield from (Piece("system", text) for text in self._section_texts([row for row in sections if row["source"].get("renderer") not in placed]))
-        tails = {row["source"].get("renderer") for row in sections}
-        for index, source in enumerate(sources):
+        yield from (Piece("system", text) for text in self._section_texts())
+        for index, source in enumerate(self.input["source_map"]["sources"]):
             entry = self.entries.get(source["seq"]) if source["type"] == "history" else None
             if entry is not None and entry["kind"] == "assistant_message":
                 yield from self._answer(index, entry)
             else:
-                role = "system" if source.get("renderer") in tails else _INSERTED.get(source["type"], "user")
-                role = role if entry is None else _KINDS[entry["kind"]]
+                role = _INSERTED.get(source["type"], "user") if entry is None else _KINDS[entry["kind"]]
                 yield Piece(role, "".join(self._sent(index).values()) or self._whole(index))
 
     def _answer(self, index: int, entry: Mapping[str, Any]) -> Iterator[Piece]:

@@ -21,6 +21,7 @@ class Script:
     def __init__(self, steps: Sequence[Step]) -> None:
         self.steps = tuple(steps)
         self.answers = tuple(at for at, step in enumerate(self.steps) if isinstance(step, Model))
+        self.mocked = frozenset(step.tool for step in self.steps if isinstance(step, Result) and step.mocks)
         if self.steps and isinstance(self.steps[0], Model):
             raise ScriptFault(f"{self.named(0)}: nothing has called the model yet; begin with user(…)")
 
@@ -44,9 +45,8 @@ class Script:
         found = {**document, "model": {"upstream": SCRIPTED, "name": chosen.get("name", SCRIPTED), "params": params}}
         if found.get("limits") is None:
             found["limits"] = LIMITS
-        mocked = {step.tool for step in self.steps if isinstance(step, Result) and step.mocks}
-        if mocked:
-            found["tools"] = [_handed_over(tool) if tool.get("name") in mocked else tool for tool in found.get("tools", ())]
+        if self.mocked:
+            found["tools"] = [_handed_over(tool) if tool.get("name") in self.mocked else tool for tool in found.get("tools", ())]
         return found
 
     def _answers(self, played: int) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from app.services.minting import new_uuid
 from app.services.scope import SCOPES
 from app.services.targets import completed
 from app.testing.faults import NotStarted
+from app.testing.functions import Function
 from app.testing.hosting import Hosted
 from app.testing.play import Opening, Player
 from app.testing.run import Run
@@ -73,6 +74,7 @@ class Service:
         *,
         name: str = "agent",
         agents: Mapping[str, Mapping[str, Any]] | None = None,
+        tools: Mapping[str, Function] | None = None,
         state: Mapping[str, Any] | None = None,
         user: str | None = None,
         external_id: str | None = None,
@@ -86,23 +88,30 @@ class Service:
 
         `agent` is a document as `PUT /agents/{name}` takes it; its model is replaced by the script, in the wire format of its upstream
         where the service's configuration has that, else of `dialect`. `agents`: other documents by name, for agents that hand work to
-        each other; they play the same script, whose model steps are the session's calls in order. `state` is by scope, `user` and
-        `external_id` are the session's. `tenant`: None is one of the run's own, so that runs do not meet; that of an earlier run to see
+        each other; they play the same script, whose model steps are the session's calls in order. `tools`: the client's own tools, by name,
+        as functions that run for real: called with a call's arguments by name, they give text or what JSON can say. `state` is by scope,
+        `user` and `external_id` are the session's. `tenant`: None is one of the run's own, so that runs do not meet; that of an earlier run to see
         what it left, and `session_id` to go on in its very session, with new turns: one that waits keeps the script it began with.
         `scopes` are those of the key that plays the steps.
 
-        Raises `ScriptFault`: `StepRefused` where the service refuses a step, `RunTimeout` after `timeout_seconds`.
+        Raises `ValueError` for names that do not go together, and `ScriptFault`: `StepRefused` where the service refuses a step,
+        `RunTimeout` after `timeout_seconds`.
         """
         if name in (agents or {}):
             raise ValueError(f"agents: {name!r} is the name of the agent that the session is of; name it otherwise by `name`")
+        documents = {**(agents or {}), name: agent}
+        declared = {tool.get("name") for document in documents.values() for tool in document.get("tools", ())}
+        if unknown := sorted((tools or {}).keys() - declared):
+            raise ValueError(f"tools: no document declares {', '.join(unknown)}")
         owner = tenant or new_uuid()
         fields = {"state": state, "user": user, "external_id": external_id}
         opening = Opening(
             owner,
-            {**(agents or {}), name: agent},
+            documents,
             self._dialect_of if dialect is None else lambda document: dialect,
             {key: value for key, value in fields.items() if value is not None},
             session_id,
+            tools or {},
         )
         reader_key, client_key = await self._hosted.within(lambda services: _keys(services, owner, scopes))
         async with httpx.AsyncClient(base_url=self.url, timeout=None, trust_env=False) as http:

@@ -3,7 +3,7 @@
 import pytest
 
 from app import testing
-from app.testing import has_result, has_status, has_text, has_tool_call, model, result, tool_call, user
+from app.testing import has_result, has_status, has_text, has_tool_call, model, tool_call, user
 
 TRIAGE = {
     "model": {"upstream": "openai", "name": "the-model-of-your-choice"},
@@ -21,6 +21,10 @@ TRIAGE = {
 }
 
 
+def lookup_allergies(patient):
+    return {"patient": patient, "allergies": ["penicillin"]}
+
+
 @pytest.fixture(scope="module")
 def service():
     with testing.service() as running:  # brings a Postgres of its own, which goes when the block ends
@@ -33,9 +37,9 @@ def test_the_record_is_checked_before_advice_is_given(service):
         [
             user("Can I take amoxicillin?"),
             model(reasoning="Check the record first.", tool_calls=[tool_call("lookup_allergies", {"patient": "ada"})]),
-            result("lookup_allergies", '{"allergies": ["penicillin"]}'),
             model("Your record lists penicillin, and amoxicillin is a penicillin. Avoid it."),
         ],
+        tools={"lookup_allergies": lookup_allergies},  # runs for real; result(…) as a step would mock it
     )
     run.check(
         has_status("completed"),
@@ -48,6 +52,6 @@ def test_the_record_is_checked_before_advice_is_given(service):
     assert first.roles == ("system", "user")
     assert second.roles == ("system", "user", "thought", "tool_call", "tool_result")
     assert [first.message_count, second.message_count] == [2, 5]
-    assert second.pieces[-1].text == '{"allergies": ["penicillin"]}'
+    assert second.pieces[-1].text == '{"patient": "ada", "allergies": ["penicillin"]}'
     assert first.tools == ("lookup_allergies",)
     assert second.verified is True  # derived again from the ledger: the very bytes that were sent

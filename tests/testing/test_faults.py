@@ -1,5 +1,6 @@
 """Scripts that do not fit what happens: each ends with the step's number and what was there, and none hangs."""
 
+import asyncio
 import time
 from typing import cast
 
@@ -61,3 +62,12 @@ async def test_a_model_that_hangs_ends_by_the_timeout_and_its_turn_is_stopped(se
     assert "model steps called for: 2 of 2" in str(fault.value)
     assert "stop_requested" in str(fault.value)
     assert (await service.run(TRIAGE, [user("Hi."), model("One.")])).status == "completed"  # and the service goes on
+
+
+async def test_a_tool_that_hangs_ends_by_the_timeout_too(service: Service):
+    async def lookup(patient: str) -> str:
+        await asyncio.sleep(60)
+        return patient
+
+    with pytest.raises(RunTimeout, match=r"step 0, user\('Hi\.'\) was not over 0\.5 s after the run began"):
+        await service.run(TRIAGE, [user("Hi."), CALLS_LOOKUP], tools={"lookup": lookup}, timeout_seconds=0.5)

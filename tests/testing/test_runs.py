@@ -31,7 +31,7 @@ from app.testing import service as start
 from tests.testing.conftest import CALLS_LOOKUP, LOOKUP, TRIAGE, WORKED_EXAMPLE
 
 
-@pytest.mark.req("S4-13", "S4-14", "S4-15", "S4-18", "S4-20", "S4-21", "S4-22")
+@pytest.mark.req("S4-13", "S4-14", "S4-15", "S4-18", "S4-20", "S4-21")
 async def test_the_worked_example(service: Service):
     run = await service.run(TRIAGE, WORKED_EXAMPLE)
 
@@ -65,6 +65,24 @@ async def test_a_render_reads_the_same_in_every_dialect(service: Service, dialec
     assert render.pieces[-1].text == '{"allergies": ["penicillin"]}'
     assert render.tools == ("lookup",)
     assert {row["source"].get("name") for row in render.manifest["decisions"]} >= {"lookup"}
+
+
+async def test_pieces_of_what_is_no_plain_history(service: Service):
+    """A section at the tail is a message; an input that was not stored is there as a blank; a call that was cut has the result that closed it."""
+    context = [*TRIAGE["context"], {"renderer": "system", "text": "Be brief.", "placement": "tail"}]
+    agent_message = {"kind": "agent_message", "parts": [{"type": "text", "text": "From a colleague."}]}
+    steps = [
+        user("Not stored.", persist=False, extra_messages=[agent_message]),
+        CALLS_LOOKUP,
+        user("Never mind.", on_pending="abandon"),
+        model("Fine."),
+    ]
+    first, second = (await service.run({**TRIAGE, "context": context}, steps)).renders
+    assert first.pieces[1:] == (Piece("user", "From a colleague."), Piece("user", "…"), Piece("user", "Be brief."))
+    assert first.verified == "unverifiable"
+    assert second.roles == ("system", "user", "thought", "tool_call", "tool_result", "user", "user")
+    assert second.pieces[4].text.endswith("Not executed: the turn was cancelled.")
+    assert [len(render.roles) for render in (first, second)] == [first.message_count, second.message_count]
 
 
 @pytest.mark.req("S4-23")
@@ -168,6 +186,46 @@ async def test_runs_at_the_same_time_do_not_meet(service: Service):
         assert [run.text for run in runs] == [f"Answer {n}" for n in range(6)]
         assert [run.renders[0].pieces[-1].text for run in runs] == [f"Question {n}" for n in range(6)]
     assert len({run.tenant for run in apart}) == 6
+
+
+@pytest.mark.req("S4-20", "S4-22")
+async def test_the_clients_own_tools_run_for_real(service: Service):
+    seen = []
+
+    async def lookup(patient: str) -> dict[str, list[str]]:
+        seen.append(patient)
+        return {"allergies": ["penicillin"]} if patient == "ada" else {}
+
+    def ask(question: str) -> str:
+        raise LookupError(question)
+
+    tools = [LOOKUP, {**LOOKUP, "name": "ask", "parameters": {"type": "object"}}]
+    both = [tool_call("lookup", {"patient": "ada"}), tool_call("ask", {"question": "Since when?"})]
+    steps = [user("Can I?"), model(tool_calls=both), model(tool_calls=[tool_call("ask", "no JSON"), tool_call("lookup")]), model("Avoid it.")]
+    run = await service.run({**TRIAGE, "tools": tools}, steps, tools={"lookup": lookup, "ask": ask})
+    assert seen == ["ada"]
+    assert [piece.text.removeprefix("[error] ") for piece in run.renders[1].pieces[-2:]] == [
+        '{"allergies": ["penicillin"]}',
+        "LookupError: Since when?",
+    ]
+    run.check(has_result("ask", "The arguments are no JSON object.", is_error=True), has_result("lookup", re.compile("^TypeError"), is_error=True))
+    assert run.status == "completed"
+
+    mocked = [user("Can I?"), CALLS_LOOKUP, result("lookup", "mocked"), model("Fine.")]
+    run = await service.run(TRIAGE, mocked, tools={"lookup": lookup})
+    assert run.has(has_result("lookup", "mocked"))
+    assert seen == ["ada"]
+    with pytest.raises(ValueError, match="no document declares look_up"):
+        await service.run(TRIAGE, [], tools={"look_up": lookup})
+
+
+async def test_an_assertion_in_a_tool_is_the_tests_own(service: Service):
+    def lookup(patient: str) -> str:
+        assert patient == "grace", "another patient"
+        return ""
+
+    with pytest.raises(AssertionError, match="another patient"):
+        await service.run(TRIAGE, WORKED_EXAMPLE[:2], tools={"lookup": lookup})
 
 
 @pytest.mark.req("S4-20", "X-89")
