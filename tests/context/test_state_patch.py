@@ -11,7 +11,9 @@ from app.context.state_patch import changed_pointers, merge_patch, same
 from app.entries import lossless
 
 keys = st.text("ab/~é", min_size=1, max_size=3)
-values = st.recursive(st.integers(0, 3) | st.booleans() | st.text(max_size=2), lambda inner: st.dictionaries(keys, inner, max_size=3), max_leaves=8)
+values = st.recursive(
+    st.integers(0, 3) | st.booleans() | st.text("xy", max_size=2), lambda inner: st.dictionaries(keys, inner, max_size=3), max_leaves=8
+)
 states = st.dictionaries(st.sampled_from(["session", "user"]), st.dictionaries(keys, values, max_size=4))
 
 
