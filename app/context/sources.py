@@ -153,7 +153,8 @@ class Sources:
     `messages`: the message entries of the current line, oldest first. `history_message_count`: all message entries of the
     session's ledger at the head, failed answers and left lines included (S2-17); every `message_index` is below it.
     `window_from_seq`: where the line begins. `state_seq`: the entry that set the state, None where none did.
-    `running_turn`: the number of the turn that runs or waits for results, None for an idle session.
+    `running_turn`: the number of the turn that runs or waits for results, None for an idle session. `states`: every state up to the
+    head with the seq that set it, oldest first; empty where no renderer of the agent asks for older ones.
     """
 
     session_id: str
@@ -170,3 +171,4 @@ class Sources:
     overrides: Overrides = Overrides()
     continuation: Continuation | None = None
     invocation: Invocation = Invocation()
+    states: tuple[tuple[int, Mapping[str, Any]], ...] = ()

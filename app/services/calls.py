@@ -10,7 +10,7 @@ from uuid import UUID
 
 from app.config.limits import MOVES_PER_TURN_MAX, TOKENS_ON_LOOP_CHARS_MAX
 from app.config.upstreams import Upstream
-from app.context.compile import COMPILER_VERSION
+from app.context.compile import compiler_version
 from app.context.report import prefix_digest
 from app.context.sources import Continuation
 from app.entries import lossless
@@ -145,7 +145,7 @@ class ModelCalls:
             tools=tools,
             reason=move.reason,
             receipt_seq=move.receipt_seq,
-            compiler_version=COMPILER_VERSION,
+            compiler_version=compiler_version(prepared.sources.agent),
         )
         write = CallWrite(
             uuid, True, running.number, move.step_index, "main", "running", prepared.sources.head_seq,

@@ -15,7 +15,7 @@ from app.entries.ids import CALL, SESSION, TURN, format_id, parse_id
 from app.entries.parts import Text
 from app.formats.registry import FORMATS
 from app.services.caching import cache_report
-from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, verdict, violation_json
+from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, taps_of, verdict, violation_json
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.running import decode_options
 from app.services.states import check_state
@@ -86,6 +86,8 @@ class Explain:
             ask = await self._what_if(tenant, row, ask, what_if)
         prepared = await self._inputs.prepare(tenant, row.session_id, ask)
         found = shown(prepared, query.include)
+        if what_if is not None and (taps := taps_of(prepared)):
+            found["taps"] = taps
         if "cache" in query.include:
             found["cache"] = cache_report(prepared, await self._before(tenant, row, prepared))
         return found

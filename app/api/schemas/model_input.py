@@ -98,6 +98,19 @@ CACHE = answer(
     description="What the provider's prompt cache can reuse from the previous dispatched call, and the first thing that is not what it was.",
 )
 
+TAP = answer(
+    {
+        "id": text(),
+        "message_count": COUNT,
+        "system": arr(answer({"renderer": text(), "text": text()})),
+        "messages": arr(
+            obj({"role": one_of("user", "assistant", "tool", "agent"), "seq": SEQ, "parts": arr(OBJECT), "tool_call_id": text()}, ["role", "parts"])
+        ),
+        "tools": answer({"declared": arr(text()), "allowed": nullable(arr(text())), "choice": nullable(text())}),
+    },
+    description="What a `tap` of the agent's list saw; what-ifs alone show it.",
+)
+
 MODEL_INPUT = obj(
     {
         "object": {"const": "model_input"},
@@ -118,6 +131,7 @@ MODEL_INPUT = obj(
         "cache": CACHE,
         "losses": arr(OBJECT),
         "violations": arr(VIOLATION),
+        "taps": arr(TAP),
         "verified": {"enum": [True, False, "unverifiable"]},
         "mismatch": OBJECT,
         "reason": text(),

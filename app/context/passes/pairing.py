@@ -61,11 +61,11 @@ def _misfit(call_id: str, answered: set[str], repaired: set[str]) -> Reason:
 def _repair(draft: Draft, gaps: list[tuple[int, Item, list[ToolCall]]], count: Count) -> None:
     if not gaps:
         return
-    tokens = count(REPAIR_TEXT)
+    tokens, before = count(REPAIR_TEXT), len(draft.inserted)
     for position, answer, calls in reversed(gaps):
         index = answer.origin.message_index if isinstance(answer.origin, History) else 0
         for call in reversed(calls):
             origin = ToolRepair(index, call.tool_call_id)
             repair = NeutralMessage("tool", (Text(REPAIR_TEXT),), origin, call.tool_call_id, call.name, True)
             draft.insert(position, repair, Reason.MISSING_TOOL_RESULT, NAME, tokens)
-    draft.inserted.reverse()
+    draft.inserted[before:] = reversed(draft.inserted[before:])
