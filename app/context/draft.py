@@ -148,6 +148,7 @@ class Draft:
 
     `inserted`: rows that passes made. `system`, `tail`: the sections so far, at the head and behind everything, with their tokens.
     `losses`: what no step of a row can tell. `directives`: what renderers said beside messages and sections.
+    `several_runs`: whether any message is of another run than the one that its turn began with.
     """
 
     sources: Sources
@@ -158,6 +159,7 @@ class Draft:
     tail: list[tuple[SystemSection, int]] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     directives: Directives = field(default_factory=Directives)
+    several_runs: bool = False
 
     def keep(self, items: Iterable[Item], step: Step) -> None:
         """Places messages at the end of the list. Raises `ValueError` for one that was decided to be out."""

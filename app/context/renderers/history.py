@@ -13,7 +13,6 @@ A called run is told an ancestor's answer without the calls that have no result 
 """
 
 from collections.abc import Callable, Mapping
-from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -32,15 +31,12 @@ SCOPES = ("session", "direct", "invocation", "ancestors", "agent")
 _KEPT = Step(Disposition.INCLUDED, Reason.IN_WINDOW, NAME)
 _PRESENT = Step(Disposition.INCLUDED, Reason.EPHEMERAL, NAME)
 
-_invocation = attrgetter("entry.invocation")
-
 
 def render(draft: Draft, spec: RendererSpec, count: Count) -> None:
     """Places the messages of the scope that nobody decided to be out."""
     sources = draft.sources
     scope = spec.options.get("scope", "session")
-    alone = scope in ("session", "direct") and not sources.invocation.index and not any(map(_invocation, sources.messages))
-    if not alone:
+    if draft.several_runs or sources.invocation.index or scope not in ("session", "direct"):
         _choose(draft, spec, scope, count)
     if not sources.ephemeral:
         draft.keep([item for item in draft.items if item.message is not None], _KEPT)
