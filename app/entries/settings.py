@@ -125,10 +125,37 @@ class StateChanged:
         return cls(_read(payload)["state"])
 
 
-SettingsBody = SessionOpened | AgentAdopted | ModelSwitched | StateChanged
+@dataclass(frozen=True, slots=True)
+class SectionsRecorded:
+    """The system sections of a dispatched call, where they are not what the record before says (X-28). Never a text: what a section said
+    follows from the revision and the state.
+
+    `sections`: the digest of each by its renderer's id, so that a reader needs the latest entry alone; `changed` and `removed` are what
+    is new against the record before of the same agent, all of them in its first.
+    """
+
+    kind: ClassVar[str] = "sections_recorded"
+
+    agent: str
+    revision: int
+    sections: Mapping[str, str]
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def encode(self) -> str:
+        found = {"agent": self.agent, "revision": self.revision, "sections": dict(self.sections)}
+        return lossless.dumps({**found, "changed": list(self.changed), "removed": list(self.removed)})
+
+    @classmethod
+    def decode(cls, payload: str) -> Self:
+        value = _read(payload)
+        return cls(value["agent"], value["revision"], value["sections"], tuple(value["changed"]), tuple(value["removed"]))
+
+
+SettingsBody = SessionOpened | AgentAdopted | ModelSwitched | StateChanged | SectionsRecorded
 
 SETTINGS_BODIES: Mapping[str, type[SettingsBody]] = MappingProxyType(
-    {body.kind: body for body in (SessionOpened, AgentAdopted, ModelSwitched, StateChanged)}
+    {body.kind: body for body in (SessionOpened, AgentAdopted, ModelSwitched, StateChanged, SectionsRecorded)}
 )
 
 

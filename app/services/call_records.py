@@ -5,9 +5,11 @@ from typing import Any
 from app.context.compile import compiler_version
 from app.context.passes.binding import bound_prefix
 from app.context.report import exceptions, prefix_digest
+from app.context.section_records import section_record
 from app.entries import lossless
 from app.entries.messages import Answer
 from app.entries.parts import ToolCall
+from app.entries.settings import SectionsRecorded
 from app.entries.trace import TurnError
 from app.entries.wire import timestamp
 from app.formats.protocols import StreamReader
@@ -61,6 +63,13 @@ def record(prepared: Prepared, running: Running, move: Call) -> str:
             "exceptions": exceptions(prepared.compiled),
         }
     )
+
+
+def sections_of(prepared: Prepared) -> SectionsRecorded | None:
+    """The record of the input's system sections, where they are not what the last one says."""
+    entry = prepared.window.settings.get(SectionsRecorded.kind)
+    latest = None if entry is None or entry.payload is None else SectionsRecorded.decode(entry.payload)
+    return section_record(prepared.compiled, latest)
 
 
 def attempt_json(attempt: AttemptRecord) -> dict[str, Any]:

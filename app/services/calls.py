@@ -24,7 +24,7 @@ from app.entries.trace import CallStatus, ModelCallFinished, ModelCallStarted, T
 from app.formats.registry import FORMATS
 from app.outbound.exchange import AttemptFailed, AttemptRecord, Channel, Deltas, Outgoing
 from app.outbound.retry import Dispatch, RetryPolicy
-from app.services.call_records import attempt_json, reader_of, record, refused, taken_ids
+from app.services.call_records import attempt_json, reader_of, record, refused, sections_of, taken_ids
 from app.services.counting import ExactCounts
 from app.services.inputs import Ask, Inputs, Prepared
 from app.services.minting import new_uuid
@@ -165,8 +165,10 @@ class ModelCalls:
                 budget=prepared.budget.to_json(),
             ),
         ]
-        draft = Draft(started.kind, started.encode(), running.number, agent=running.agent.name)
-        await running.commit([draft], call=write, session=SessionPatch(), after=events)
+        drafts = [Draft(started.kind, started.encode(), running.number, agent=running.agent.name)]
+        if (sections := sections_of(prepared)) is not None:
+            drafts.append(Draft(sections.kind, sections.encode(), running.number, agent=running.agent.name))
+        await running.commit(drafts, call=write, session=SessionPatch(), after=events)
 
     async def _relay(self, running: Running, prepared: Prepared, uuid: UUID) -> Relay:
         """Reads the answer in a task of its own, so that a stop ends it at once."""

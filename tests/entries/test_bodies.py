@@ -12,7 +12,7 @@ from app.entries.folds import FOLD_BODIES, Cleared, Rewound, decode_fold
 from app.entries.kinds import KINDS, Family
 from app.entries.messages import Answer, Message, Status, ToolResult, blobs_of, decode, encode, text_blobs, with_parts
 from app.entries.parts import Blob, Media, Text, part_from_json, part_to_json
-from app.entries.settings import SETTINGS_BODIES, AgentAdopted, ModelSwitched, SessionOpened, StateChanged, decode_settings
+from app.entries.settings import SETTINGS_BODIES, AgentAdopted, ModelSwitched, SectionsRecorded, SessionOpened, StateChanged, decode_settings
 from app.entries.trace import (
     TRACE_BODIES,
     Interruption,
@@ -130,6 +130,11 @@ revisions = st.integers(1, 2**31 - 1)  # as many as the database counts
 
 @given(st.builds(SessionOpened, texts, revisions, st.booleans()) | st.builds(AgentAdopted, texts, revisions, st.booleans(), st.booleans()))
 def test_adoptions_come_back(body):
+    assert decode_settings(body.kind, body.encode()) == body
+
+
+@given(st.builds(SectionsRecorded, texts, revisions, st.dictionaries(texts, texts), st.lists(texts).map(tuple), st.lists(texts).map(tuple)))
+def test_recorded_sections_come_back(body):
     assert decode_settings(body.kind, body.encode()) == body
 
 

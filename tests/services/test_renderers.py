@@ -40,7 +40,7 @@ async def derived(world: World, session: str, call: Any) -> Any:
     return found
 
 
-@pytest.mark.req("S4-11", "S4-13", "S4-15", "S4-18", "S4-20", "S4-21", "S4-22", "T-02")
+@pytest.mark.req("S4-03", "S4-04", "S4-11", "S4-13", "S4-15", "S4-18", "S4-20", "S4-21", "S4-22", "T-02")
 async def test_vector_five_counts(world: World):
     _, calls = await run(world, [SYS, HIST])
     assert [(one["step_index"], one["message_count"], one["tools"]) for one in calls] == [
@@ -207,3 +207,25 @@ async def test_a_call_of_another_packages_renderer_is_verified_under_its_version
     gone = (await world.call("GET", path, 200)).json()
     assert (gone["verified"], gone["reason"]) == ("unverifiable", "compiler_version")
     assert [violation["code"] for violation in gone["violations"]] == ["renderer-missing"]
+
+
+@pytest.mark.req("X-28", "X-27", "T-22")
+async def test_changed_sections_are_recorded_with_the_calls_that_had_them(world: World):
+    """The first dispatched call records all, later ones what changed and what went; a preview and an unchanged call record nothing."""
+    brief = {"renderer": "system", "id": "brief", "template": "On {{ state.patient_name }}.", "when": "state.patient_name is not none"}
+    session = await world.session(await world.agent(context=[SYS, brief, HIST], state_schema=SCHEMA))
+    for name in ("Ada", "Ada", "Bob", None):
+        await world.call("PATCH", f"/sessions/{session}/state", 200, json={"session": {"patient_name": name}})
+        await world.input(session)
+        await world.turn(session)
+    ledger = await world.ledger(session)
+    records = [one for one in ledger if one["kind"] == "sections_recorded"]
+    assert [(one["body"]["changed"], one["body"]["removed"]) for one in records] == [(["sys", "brief"], []), (["brief"], []), ([], ["brief"])]
+    assert list(records[1]["body"]["sections"]) == ["sys", "brief"]
+    assert "Ada" not in str(records)
+    calls = (await world.call("GET", f"/sessions/{session}/calls", 200)).json()["data"]
+    for call in calls:
+        await derived(world, session, call)
+    plain = await world.session(await world.agent(context=[SYS, HIST]))
+    await world.turn(plain)
+    assert not [one for one in await world.ledger(plain) if one["kind"] == "sections_recorded"]

@@ -57,7 +57,7 @@ def parallel() -> Ledger:
     return ledger
 
 
-@pytest.mark.req("S4-05", "S4-25", "S4-26", "S4-02")
+@pytest.mark.req("S4-01", "S4-02", "S4-05", "S4-25", "S4-26")
 def test_prune_reasoning_acts_on_what_is_placed_before_it(triage: Ledger):
     after = compiled(triage, HISTORY, {"renderer": "prune_reasoning"})
     assert shape(after) == [("user", "text"), ("assistant", "call"), ("tool", "text")]
