@@ -77,6 +77,8 @@ class Ledger:
         hidden: bool = False,
         gap: int = 0,
         attributes: str | None = None,
+        agent: str | None = None,
+        invocation: int = 0,
     ) -> SourceMessage:
         self.seq += 1 + gap
         payload = encode(body)
@@ -88,8 +90,8 @@ class Ledger:
             1,
             turn,
             len(self.messages),
-            None,
-            0,
+            agent,
+            invocation,
             len(payload),
             hidden,
             include_in_context,

@@ -292,3 +292,27 @@ TOOL_SERVERS_ASKED_MAX: Final = 16
 
 TOOL_SESSION_END_SECONDS_MAX: Final = 1
 """Wait for a tool server to hear that a session is over."""
+
+TEMPLATE_CHARS_MAX: Final = 64 * 2**10
+"""One template of an agent's document."""
+
+CONDITION_CHARS_MAX: Final = 1_000
+"""One condition of an agent's document."""
+
+TEMPLATE_NODES_MAX: Final = 4_000
+"""Names, values, operators and tags of one template."""
+
+TEMPLATE_DEPTH_MAX: Final = 32
+"""Nesting of one template's expressions and tags."""
+
+TEMPLATE_LOOPS_MAX: Final = 2
+"""Loops inside one another."""
+
+TEMPLATE_OUTPUT_CHARS_MAX: Final = 256 * 2**10
+"""The text that one template gives."""
+
+TEMPLATE_WORK_MAX: Final = 1_000_000
+"""Work of one rendering: characters that filters and comparisons look at, and what a loop's body holds for each of its rounds."""
+
+PAST_STATES_MAX: Final = 1_000
+"""Older states of a session that are read where a renderer asks for the state as it was."""

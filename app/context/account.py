@@ -1,12 +1,13 @@
 """The account of a compile: one decision for each source, read off the rows of the finished draft."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from app.context.controls import hidden_controls, shown_controls
+from app.context.directives import Directives
 from app.context.draft import ContinuationOrigin, Decision, Disposition, EphemeralOrigin, Item, Reason, Step, SystemSection, ToolRepair
 from app.context.passes.measure import declaration
 from app.context.passes.skills import SkillFate
@@ -21,34 +22,37 @@ _PLAIN = frozenset({Reason.IN_WINDOW, Reason.EPHEMERAL})
 
 @dataclass(frozen=True, slots=True)
 class ToolFate:
-    """A tool of the agent and why it is declared or not."""
+    """A tool of the agent, why it is declared or not, and what else holds of it: narrowed, and whether that can be enforced."""
 
     tool: Tool
     reason: Reason
+    also: tuple[Reason, ...] = ()
 
 
 def decisions(
     sources: Sources,
     items: Sequence[Item],
-    inserted: Sequence[Item],
-    system: Sequence[SystemSection],
-    section_tokens: Sequence[int],
+    sections: Iterable[tuple[SystemSection, int]],
     tools: Sequence[ToolFate],
     tool_tokens: Sequence[int],
+    directives: Directives,
     skills: Sequence[SkillFate] = (),
 ) -> tuple[Decision, ...]:
-    """Messages in their order, inserted ones, system sections, tools, skills, settings. Every digest is `sha256:<hex>`, no content."""
+    """Messages in their order, inserted ones, system sections with their tokens, tools, controls, skills, settings, and renderers that did nothing.
+
+    Every digest is `sha256:<hex>`, no content.
+    """
     rows = [_plain(item) or _message(item, sources) for item in items]
-    rows += [_message(item, sources) for item in inserted]
-    for section, tokens in zip(system, section_tokens, strict=True):
+    for section, tokens in sections:
         source = {"kind": "system", "renderer": section.renderer}
         rows.append(Decision(source, Disposition.INCLUDED, Reason.RENDERED, (), "system", tokens, tokens, _digest(section.text)))
     declared = iter(tool_tokens)
     rows += [_tool(fate, next(declared, 0) if fate.reason is Reason.DECLARED else 0) for fate in tools]
     rows += _controls(sources, declared)
     rows += [_skill(fate) for fate in skills]
-    rows += _settings(sources, plan_told=any(isinstance(item.origin, ContinuationOrigin) for item in inserted))
-    return tuple(rows)
+    told = any(isinstance(item.origin, ContinuationOrigin) for item in items)
+    rows += _settings(sources, directives.state_read, plan_told=told)
+    return (*rows, *_idle(directives))
 
 
 def strongest(steps: tuple[Step, ...]) -> tuple[Step, tuple[Reason, ...]]:
@@ -113,7 +117,7 @@ def ephemeral_digest(message: Ephemeral) -> str:
 def _tool(fate: ToolFate, tokens: int) -> Decision:
     disposition = Disposition.INCLUDED if fate.reason is Reason.DECLARED else Disposition.EXCLUDED
     source = {"kind": "tool", "name": fate.tool.name}
-    return Decision(source, disposition, fate.reason, (), "tools", tokens, tokens, _digest(declaration(fate.tool)))
+    return Decision(source, disposition, fate.reason, fate.also, "tools", tokens, tokens, _digest(declaration(fate.tool)))
 
 
 def _controls(sources: Sources, tool_tokens: Iterator[int]) -> list[Decision]:
@@ -145,15 +149,23 @@ def _plan(sources: Sources, told: bool) -> Decision:
     return Decision(source, Disposition.EXCLUDED, Reason.NOT_RENDERED, (), "settings", 0, 0, digest)
 
 
-def _settings(sources: Sources, plan_told: bool) -> list[Decision]:
-    """Sources that stand in settings. The state reaches no request: no renderer of this build reads it."""
+def _settings(sources: Sources, state_read: bool, plan_told: bool) -> list[Decision]:
+    """Sources that reach a request through renderers, or not at all. A state is in where a template or a condition read it."""
     kinds = ("checkpoint",) if sources.skill_snapshots else ("checkpoint", "skills")
     absent = [Decision({"kind": kind}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None) for kind in kinds]
     absent.insert(1, _plan(sources, plan_told))
     if sources.state_seq is None:
         return [*absent, Decision({"kind": "state"}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None)]
     source = {"kind": "state", "seq": sources.state_seq}
-    return [*absent, Decision(source, Disposition.EXCLUDED, Reason.NOT_RENDERED, (), "settings", 0, 0, None)]
+    disposition, reason = (Disposition.INCLUDED, Reason.RENDERED) if state_read else (Disposition.EXCLUDED, Reason.NOT_RENDERED)
+    return [*absent, Decision(source, disposition, reason, (), "settings", 0, 0, None)]
+
+
+def _idle(directives: Directives) -> list[Decision]:
+    """Renderers of the list that gave nothing, and why."""
+    rows = [(one, Reason.CONDITION_NOT_MET) for _, one in directives.unmet] + [(one, Reason.RENDERED_BLANK) for _, one in directives.blank]
+    rows += [(failure.renderer, Reason.RENDER_FAILED) for failure in directives.failures]
+    return [Decision({"kind": "renderer", "renderer": one}, Disposition.EXCLUDED, reason, (), "renderers", 0, 0, None) for one, reason in rows]
 
 
 def _spelled(parts: tuple[Part, ...]) -> str:

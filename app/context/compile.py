@@ -10,12 +10,13 @@ Pure: same sources, same outcome. No pass reads a budget: what a budget decides 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 from app.context.account import ToolFate, decisions
 from app.context.controls import shown_controls
+from app.context.directives import Directives, Failure
 from app.context.draft import (
     ContinuationOrigin,
     Count,
@@ -34,8 +35,9 @@ from app.context.origins import check_origins
 from app.context.passes import adjacency, binding, fitting, pairing, reasoning, receipts, skills, text_tools, tool_call_ids
 from app.context.passes.measure import Measured, measure
 from app.context.passes.skills import SkillFate
-from app.context.renderers import RENDERERS
-from app.context.sources import Sources, Tool
+from app.context.renderers import run as run_renderer
+from app.context.renderers import versions
+from app.context.sources import AgentRevision, Sources, Tool
 from app.context.window import open_draft
 from app.entries.messages import Answer, ToolResult
 from app.entries.parts import Text, ToolCall
@@ -54,7 +56,9 @@ class Compiled:
 
     `message_count` counts parts after the last renderer (T-02): a system section, a user, agent or tool message and each part
     of an answer count one. `measured` is in tokens. `awaiting`: what the session waits for before it can make a call.
-    `items` and `inserted` are the draft's rows, `skills` the snapshots that are no rows of their own; read `decisions`.
+    `items` and `inserted` are the draft's rows, `skills` the snapshots that are no rows of their own; read `decisions`. `allowed`: the
+    declared tools to which the choice is narrowed, None where it is not. `directives` holds the taps, and `failures` of renderers: an input
+    with one is never sent.
     """
 
     sources: Sources
@@ -68,12 +72,20 @@ class Compiled:
     awaiting: Awaiting | None
     losses: tuple[Loss, ...]
     skills: tuple[SkillFate, ...] = ()
+    allowed: tuple[str, ...] | None = None
+    directives: Directives = field(default_factory=Directives)
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """One for each message of the window, each ephemeral and inserted one, system section, tool, skill and settings source."""
-        tool_tokens = self.measured.tool_tokens
-        return decisions(self.sources, self.items, self.inserted, self.request.system, self.section_tokens, self.tools, tool_tokens, self.skills)
+        """One for each message of the window, each ephemeral and inserted one, system section, tool, control, skill and settings source."""
+        sections, tool_tokens = zip(self.request.system, self.section_tokens, strict=True), self.measured.tool_tokens
+        rows = (*self.items, *self.inserted)
+        return decisions(self.sources, rows, sections, self.tools, tool_tokens, self.directives, self.skills)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What renderers could not do."""
+        return tuple(self.directives.failures)
 
     @cached_property
     def places(self) -> Mapping[int, Places]:
@@ -110,15 +122,17 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     draft = open_draft(sources, count)
     awaiting = _awaiting(draft)
     for spec in sources.agent.renderers:
-        RENDERERS[spec.renderer].render(draft, spec, count)
+        run_renderer(draft, spec, count)
     placed = set(map(id, draft.placed))
     for item in draft.items:
         if item.message is not None and id(item) not in placed:
             draft.drop(item, Reason.NOT_RENDERED, "finish")
-    message_count = _prompt_parts(draft)
-    fates = _tools(sources)
-    declared = tuple([fate.tool for fate in fates if fate.reason is Reason.DECLARED]) + shown_controls(sources)
-    choice, losses = _choice(sources.overrides.tool_choice, declared)
+    message_count = draft.prompt_parts()
+    fates, directives, controls = _tools(draft), draft.directives, shown_controls(sources)
+    declared = tuple([fate.tool for fate in fates if fate.reason is Reason.DECLARED])
+    allowed = _allowed(directives.allowed, declared)
+    choice, losses = _choice(sources.overrides.tool_choice or directives.choice, declared, allowed)
+    declared, narrowed = (*declared, *controls), None if allowed is None else (*allowed, *[control.name for control in controls])
     draft.sent()
     expanded = skills.run(draft, count)
     for run in PASSES:
@@ -127,6 +141,8 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     if sources.target.rules.tools == "text":
         if choice not in (None, "auto", "none"):
             losses = (*losses, Loss("tool_choice", "not_enforced"))
+        if allowed is not None and choice != "none":
+            losses = (*losses, Loss("allowed_tools", "not_enforced"))
         text_tools.run(draft, declared, choice, count)
         declared, choice = (), None
     for section, tokens in draft.tail:
@@ -143,7 +159,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     system: tuple[SystemSection, ...] = tuple([section for section, _ in draft.system])
     return Compiled(
         sources,
-        NeutralRequest(system, tuple(messages), declared, None, choice, sources.target, cache_key),
+        NeutralRequest(system, tuple(messages), declared, narrowed if declared else None, choice, sources.target, cache_key),
         tuple(draft.items),
         tuple(draft.inserted),
         fates,
@@ -152,38 +168,45 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
         message_count,
         awaiting,
         (*draft.losses, *losses),
-        skills=expanded,
+        expanded,
+        allowed,
+        directives,
     )
 
 
-def _prompt_parts(draft: Draft) -> int:
-    """The prompt events of the render (T-02, S4-18)."""
-    found = len(draft.system) + len(draft.tail)
-    for item in draft.placed:
-        message = item.message
-        if message is not None:
-            found += len(message.parts) if message.role == "assistant" else 1
-    return found
+def compiler_version(agent: AgentRevision) -> str:
+    """The version under which an agent's inputs are compiled: the compiler's own, and those of the other packages' renderers in its list."""
+    return "+".join((COMPILER_VERSION, *versions(agent)))
 
 
-def _tools(sources: Sources) -> tuple[ToolFate, ...]:
-    masked = frozenset(sources.overrides.masked_tools)
-    return tuple([ToolFate(tool, _tool_reason(tool, masked)) for tool in sources.agent.tools])
+def _tools(draft: Draft) -> tuple[ToolFate, ...]:
+    sources, directives = draft.sources, draft.directives
+    masked = directives.masked.union(sources.overrides.masked_tools)
+    rules = sources.target.rules
+    enforced = rules.allowed_tools and rules.tool_choice and rules.tools != "text"
+    also = (Reason.NARROWED,) if enforced else (Reason.NARROWED, Reason.NOT_ENFORCED)
+    found = []
+    for tool in sources.agent.tools:
+        if tool.enabled and tool.name not in masked:
+            narrowed = directives.allowed is not None and tool.name not in directives.allowed
+            found.append(ToolFate(tool, Reason.DECLARED, also if narrowed else ()))
+        else:
+            found.append(ToolFate(tool, Reason.MASKED if tool.enabled else Reason.DISABLED))
+    return tuple(found)
 
 
-def _tool_reason(tool: Tool, masked: frozenset[str]) -> Reason:
-    if not tool.enabled:
-        return Reason.DISABLED
-    return Reason.MASKED if tool.name in masked else Reason.DECLARED
+def _allowed(names: tuple[str, ...] | None, declared: tuple[Tool, ...]) -> tuple[str, ...] | None:
+    """The declared tools of the list, in the order of their declaration."""
+    return None if names is None else tuple([tool.name for tool in declared if tool.name in names])
 
 
-def _choice(wanted: str | None, declared: tuple[Tool, ...]) -> tuple[str | None, tuple[Loss, ...]]:
-    """The choice that can be sent. Without tools there is nothing to choose, and a named tool has to be declared."""
+def _choice(wanted: str | None, declared: tuple[Tool, ...], allowed: tuple[str, ...] | None) -> tuple[str | None, tuple[Loss, ...]]:
+    """The choice that can be sent. Without tools there is nothing to choose, and a named tool has to be declared and allowed."""
     if wanted is None or wanted in ("auto", "none", "required"):
         lost = wanted == "required" and not declared
         return (wanted if declared else None), ((Loss("tool_choice", "no_tools_declared"),) if lost else ())
     if any(tool.name == wanted for tool in declared):
-        return wanted, ()
+        return (wanted, ()) if allowed is None or wanted in allowed else (None, (Loss("tool_choice", "tool_not_allowed"),))
     return None, (Loss("tool_choice", "tool_not_declared"),)
 
 

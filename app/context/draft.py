@@ -7,17 +7,24 @@ why, so that manifest and source map are read off the finished draft and nobody 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from app.context.snapshots import RuntimeContext
-from app.context.sources import SourceMessage, Sources, Tool
-from app.entries.parts import Part
-from app.models.resolve import Target
+from app.context.directives import Directives
+from app.context.neutral import ContinuationOrigin as ContinuationOrigin
+from app.context.neutral import EphemeralOrigin as EphemeralOrigin
+from app.context.neutral import History as History
+from app.context.neutral import NeutralMessage as NeutralMessage
+from app.context.neutral import NeutralRequest as NeutralRequest
+from app.context.neutral import Origin as Origin
+from app.context.neutral import Places as Places
+from app.context.neutral import Rendered as Rendered
+from app.context.neutral import Role as Role
+from app.context.neutral import SystemSection as SystemSection
+from app.context.neutral import ToolRepair as ToolRepair
+from app.context.sources import SourceMessage, Sources
 
 Count = Callable[[str], int]
 """The target's pure token count of a text."""
-
-Role = Literal["user", "assistant", "tool", "agent"]
 
 
 class Disposition(StrEnum):
@@ -61,6 +68,19 @@ class Reason(StrEnum):
     ORPHAN_TOOL_RESULT = "orphan_tool_result"  # its call is nowhere before it
     DUPLICATE_TOOL_RESULT = "duplicate_tool_result"
     LATE_TOOL_RESULT = "late_tool_result"  # the conversation had gone on; a repair stands at the call
+    OUT_OF_SCOPE = "out_of_scope"  # the history's scope does not hold it
+    TEXT_OF_OTHER_AGENT = "text_of_other_agent"  # of another agent's answer the text alone
+    OPEN_CALL_LEFT_OUT = "open_call_left_out"  # a call that is being answered by the run that is told
+    REASONING_PRUNED = "reasoning_pruned"
+    NOT_RECENT = "not_recent"  # beyond the newest that `select_recent` keeps
+    CALL_KEPT_FOR_RESULT = "call_kept_for_result"  # the rest of its answer is beyond them
+    RESULT_SHORTENED = "result_shortened"  # words that name the tool and the size stand for it
+    FOR_OTHER_AGENT = "for_other_agent"  # input that is aimed at an agent by name
+    TEXT_TRANSFORMED = "text_transformed"  # user input as a template spells it
+    CONDITION_NOT_MET = "condition_not_met"
+    RENDERED_BLANK = "rendered_blank"
+    RENDER_FAILED = "render_failed"
+    NARROWED = "narrowed"  # declared, and outside the allowed list
     MASKED = "masked"
     DISABLED = "disabled"
     NOT_ENFORCED = "not_enforced"
@@ -70,110 +90,6 @@ class Reason(StrEnum):
     SKILL_EXPANDED = "skill_expanded"  # its text stands before the words of the user message that it was selected for
     SKILL_REPLAYED = "skill_replayed"  # a snapshot of an older form, as a message of its own
     ANCHOR_ABSENT = "anchor_absent"  # the message that it was selected for is not in the window
-
-
-class History(NamedTuple):
-    """A message entry of the ledger. A named tuple for the reason that `NeutralMessage` is one."""
-
-    seq: int
-    message_index: int
-
-    def to_json(self) -> dict[str, Any]:
-        return {"type": "history", "message_index": self.message_index, "seq": self.seq}
-
-
-@dataclass(frozen=True, slots=True)
-class ToolRepair:
-    """A request-only stand-in for a missing result; `message_index` is the answer's that made the call, the id the ledger's."""
-
-    message_index: int
-    tool_call_id: str
-
-    def to_json(self) -> dict[str, Any]:
-        return {"type": "tool-repair", "message_index": self.message_index, "tool_call_id": self.tool_call_id}
-
-
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """A message that a renderer or a pass made; it is no entry. `seq` is the entry that its content is of, if it is of one."""
-
-    renderer: str
-    seq: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        found = {"type": "rendered", "renderer": self.renderer}
-        return found if self.seq is None else found | {"seq": self.seq}
-
-
-@dataclass(frozen=True, slots=True)
-class EphemeralOrigin:
-    """A message that is not stored: its position only. `index` counts the ephemeral messages of the call and stays inside."""
-
-    after_seq: int
-    index: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        return {"type": "ephemeral", "after_seq": self.after_seq}
-
-
-@dataclass(frozen=True, slots=True)
-class ContinuationOrigin:
-    """The message that tells why the call is made; `receipt_seq` is the entry that caused it."""
-
-    reason: str
-    receipt_seq: int | None
-
-    def to_json(self) -> dict[str, Any]:
-        return {"type": "continuation", "reason": self.reason, "receipt_seq": self.receipt_seq}
-
-
-Places = tuple[int | None, ...]
-"""Of each part of a message, where the part stands that it is of; None for a part that nobody said."""
-
-Origin = History | ToolRepair | Rendered | ContinuationOrigin | EphemeralOrigin | RuntimeContext
-
-
-class NeutralMessage(NamedTuple):
-    """One message of the neutral list. An `agent` message is presented as user input by every wire format.
-
-    A named tuple: one is made for each message of each call, and a frozen dataclass takes more than twice as long to make.
-    """
-
-    role: Role
-    parts: tuple[Part, ...]
-    origin: Origin
-    tool_call_id: str | None = None
-    name: str | None = None
-    is_error: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SystemSection:
-    """System text of one renderer; a wire format folds the sections in order, joined by a blank line."""
-
-    renderer: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class NeutralRequest:
-    """What a wire format writes, whole and in order: it drops and reorders nothing, and folds only what its wire asks to be folded.
-
-    What the passes warrant of the list, by the target's `WireRules`: calls and results in pairs, each result behind its answer; ids of
-    the target's form; user input first and last where that is asked for; no message without a part and no blank text where none
-    may be sent; every `opaque` (of a text, reasoning or call) and every `Opaque` is the target's own and goes back as received; reasoning
-    without one is there only where plain reasoning is taken; media are of kinds, types and sizes that are taken, where they stand.
-    `cache_key` is the same for all calls of a session, for providers that route by one; None where the target takes none.
-    `allowed_tools` None: not narrowed. `tool_choice` as in `Overrides`; None where no tool is declared.
-    """
-
-    system: tuple[SystemSection, ...]
-    messages: tuple[NeutralMessage, ...]
-    tools: tuple[Tool, ...]
-    allowed_tools: tuple[str, ...] | None
-    tool_choice: str | None
-    target: Target
-    cache_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +153,8 @@ class Draft:
     """`items`: a row for each message of the window and each ephemeral one, in order. `placed`: the neutral list in the making.
 
     `inserted`: rows that passes made. `system`, `tail`: the sections so far, at the head and behind everything, with their tokens.
-    `losses`: what no step of a row can tell.
+    `losses`: what no step of a row can tell. `directives`: what renderers said beside messages and sections.
+    `several_runs`: whether any message is of another run than the one that its turn began with.
     """
 
     sources: Sources
@@ -247,6 +164,8 @@ class Draft:
     system: list[tuple[SystemSection, int]] = field(default_factory=list)
     tail: list[tuple[SystemSection, int]] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
+    directives: Directives = field(default_factory=Directives)
+    several_runs: bool = False
 
     def keep(self, items: Iterable[Item], step: Step) -> None:
         """Places messages at the end of the list. Raises `ValueError` for one that was decided to be out."""
@@ -290,6 +209,15 @@ class Draft:
     def lose(self, item: Item, what: str, why: str, part: int) -> None:
         """Notes what of a message's part the target is not told; the verb that changes the message follows. Words, never content."""
         self.losses.append(Loss(what, why, None if item.source is None else item.source.entry.seq, item.place(part)))
+
+    def prompt_parts(self) -> int:
+        """The prompt events as they stand (T-02, S4-18)."""
+        found = len(self.system) + len(self.tail)
+        for item in self.placed:
+            message = item.message
+            if message is not None:
+                found += len(message.parts) if message.role == "assistant" else 1
+        return found
 
     def sent(self) -> list[NeutralMessage]:
         """The neutral list as it stands; the list is rid of what was dropped since it was last asked for."""

@@ -101,7 +101,7 @@ def _reference(reference: str, schema: Mapping[str, Any], pointer: str) -> Itera
     seen: set[str] = set()
     while reference not in seen:
         seen.add(reference)
-        target = _resolved(reference, schema)
+        target = resolved(reference, schema)
         if target is None:
             yield Fault(pointer, CODE, "The reference does not lead to a schema in this document.")
             return
@@ -112,7 +112,7 @@ def _reference(reference: str, schema: Mapping[str, Any], pointer: str) -> Itera
     yield Fault(pointer, CODE, "The reference only leads back to itself.")
 
 
-def _resolved(reference: str, schema: Mapping[str, Any]) -> Any:
+def resolved(reference: str, schema: Mapping[str, Any]) -> Any:
     """The schema that a local reference names, or None."""
     if reference == "#":
         return schema

@@ -175,8 +175,9 @@ class Sources:
     session's ledger at the head, failed answers and left lines included (S2-17); every `message_index` is below it.
     `window_from_seq`: where the line begins. `state_seq`: the entry that set the state, None where none did.
     `plan_change`: what the last plan control came to, in the entry `plan_seq`.
-    `running_turn`: the number of the turn that runs or waits for results, None for an idle session.
-    `skill_snapshots`: those of the current line, oldest first.
+    `running_turn`: the number of the turn that runs or waits for results, None for an idle session. `states`: every state up to the
+    head with the seq that set it, oldest first; empty where no renderer of the agent asks for older ones. `skill_snapshots`: those of the
+    current line, oldest first.
     """
 
     session_id: str
@@ -196,6 +197,7 @@ class Sources:
     plan_change: PlanChanged | None = None
     plan_seq: int | None = None
     skill_snapshots: tuple[SkillSnapshot, ...] = ()
+    states: tuple[tuple[int, Mapping[str, Any]], ...] = ()
 
     @property
     def plan(self) -> Plan | None:

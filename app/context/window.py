@@ -31,10 +31,12 @@ def open_draft(sources: Sources, count: Count) -> Draft:
     waiting = _positions(sources)
     keep_text, add = sources.agent.partial_answers == "text", draft.items.append
     scaled = None if sources.target.estimate.factor == 1 else sources.target.estimate.scaled
+    runs = 0
     for position, source in enumerate(sources.messages):
         if waiting:
             _ephemeral(draft, waiting, position)
         entry, body = source
+        runs |= entry.invocation
         index = entry.message_index
         if index is None:
             raise ValueError("the window holds messages alone")
@@ -51,6 +53,7 @@ def open_draft(sources: Sources, count: Count) -> Draft:
         if reason is not None and not (keep_text and _text_kept(draft, item, reason, count)):
             draft.drop(item, reason, NAME)
     _ephemeral(draft, waiting, len(sources.messages))
+    draft.several_runs = runs > 0
     return draft
 
 

@@ -1,11 +1,13 @@
 """The end of a model call: its answer, what its controls came to, what needs an approval, what it used."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from app.config.limits import TOKENS_ON_LOOP_CHARS_MAX
+from app.context.sources import Tool
+from app.context.templates.render import RenderFailedError, holds, values_of, vocabulary
 from app.entries import lossless
 from app.entries.answer import AnswerFold
 from app.entries.deltas import Usage
@@ -93,9 +95,22 @@ def _approvals(step: Step, prepared: Prepared, answer: Answer) -> Sequence[Appro
     compiled = prepared.compiled
     tools = {tool.name: tool for tool in step.agent.tools}
     calls = [part for part in answer.parts if isinstance(part, ToolCall)]
-    asked = [call for call in calls if call.name in tools and tools[call.name].approval != "never"]
-    declared, policy = compiled.declared, step.run.policy.tools
-    return [ApprovalRequested(call.tool_call_id, call.name) for call in asked if admit(call.name, policy, declared, None) is None]
+    asked = [call for call in calls if call.name in tools and _needs_approval(tools[call.name], prepared)]
+    policy = step.run.policy.tools
+    return [
+        ApprovalRequested(call.tool_call_id, call.name) for call in asked if admit(call.name, policy, compiled.declared, compiled.allowed) is None
+    ]
+
+
+def _needs_approval(tool: Tool, prepared: Prepared) -> bool:
+    """By the tool's word, or by its condition over the state that the call was made with; one that cannot be evaluated asks."""
+    if not isinstance(tool.approval, Mapping):
+        return tool.approval == "always"
+    agent = prepared.sources.agent
+    try:
+        return holds(tool.approval["when"], vocabulary(agent.state_schema, agent.output_schema is not None), values_of(prepared.sources))
+    except RenderFailedError:
+        return True
 
 
 def _completed(call: ToolCall) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from app.context.account import ephemeral_digest
-from app.context.compile import COMPILER_VERSION
+from app.context.compile import compiler_version
 from app.context.origins import InvalidOrigins
 from app.context.passes.binding import bound_prefix
 from app.context.report import exceptions, prefix_digest
@@ -71,6 +71,9 @@ def refused(prepared: Prepared) -> TurnError | None:
         return TurnError("context-over-budget", f"{edge}; nothing was sent. Shorten the input, rewind, or use a model with a larger window.")
     if not prepared.compiled.request.messages and not prepared.compiled.request.system:
         return TurnError("empty-context", "The agent's renderers gave neither instructions nor messages; nothing was sent.")
+    if prepared.compiled.failures:
+        failed = prepared.compiled.failures[0]
+        return TurnError("upstream-error", f"The renderer {failed.renderer} failed ({failed.code}); nothing was sent. {failed.detail}")
     if prepared.violations:
         first = prepared.violations[0]
         return TurnError("upstream-error", f"The input breaks a rule of the wire format ({first.code} at {first.pointer}); nothing was sent.")
@@ -101,7 +104,7 @@ def record(prepared: Prepared, running: Running, step: Step) -> str:
             "digest": prepared.digest,
             "prefix_digest": prefix_digest(request),
             "target_digest": target.digest,
-            "compiler_version": COMPILER_VERSION,
+            "compiler_version": compiler_version(prepared.sources.agent),
             "estimator": target.estimator,
             "message_count": prepared.compiled.message_count,
             "history_message_count": prepared.sources.history_message_count,

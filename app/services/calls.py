@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from app.config.limits import MOVES_PER_TURN_MAX
 from app.config.upstreams import Upstream
-from app.context.compile import COMPILER_VERSION
+from app.context.compile import compiler_version
 from app.context.origins import InvalidOrigins
 from app.context.report import prefix_digest
 from app.context.sources import Continuation
@@ -121,7 +121,8 @@ class ModelCalls:
             tools=tools,
             reason=move.reason,
             receipt_seq=move.receipt_seq,
-            compiler_version=COMPILER_VERSION,
+            compiler_version=compiler_version(prepared.sources.agent),
+            allowed=compiled.allowed,
             exposure=move.exposure,
         )
         write = CallWrite(

@@ -17,7 +17,7 @@ from app.entries.settings import StateChanged
 from app.formats.registry import FORMATS
 from app.services.caching import cache_report
 from app.services.call_records import run_of
-from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, underivable, verdict, violation_json
+from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, taps_of, underivable, verdict, violation_json
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.mismatches import Mismatches
 from app.services.running import decode_options
@@ -86,6 +86,8 @@ class Explain:
         row = await self.session(tenant, session_id)
         prepared = await self.next_input(tenant, row, query, what_if)
         found = shown(prepared, query.include)
+        if what_if is not None and (taps := taps_of(prepared)):
+            found["taps"] = taps
         if "cache" in query.include:
             found["cache"] = cache_report(prepared, await self._before(tenant, row, prepared))
         return found

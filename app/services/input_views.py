@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from app.context.compile import COMPILER_VERSION
+from app.context.compile import compiler_version
+from app.context.neutral import NeutralMessage
 from app.context.report import exceptions, manifest, prefix_digest, source_map
 from app.entries import lossless
 from app.entries.ids import CALL, format_id
+from app.entries.parts import part_to_json
 from app.entries.wire import timestamp
 from app.formats.protocols import Violation, WireLoss
 from app.services.inputs import Prepared
@@ -28,7 +30,7 @@ def shown(prepared: Prepared, include: frozenset[Include]) -> dict[str, Any]:
         "agent": {"name": sources.agent.name, "revision": sources.agent.revision},
         "dialect": prepared.target.dialect,
         "model": prepared.target.model.name,
-        "compiler_version": COMPILER_VERSION,
+        "compiler_version": compiler_version(sources.agent),
         "target_digest": prepared.target.digest,
         "digest": prepared.digest,
         "message_count": compiled.message_count,
@@ -57,7 +59,7 @@ def verdict(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
 
     Sources: `target`, `prefix` (instructions and declared tools), `entries` (the messages), `body` (how they are written).
     """
-    if record["compiler_version"] != COMPILER_VERSION:
+    if record["compiler_version"] != compiler_version(prepared.sources.agent):
         return {"verified": "unverifiable", "reason": "compiler_version"}
     if record["target_digest"] != prepared.target.digest:
         return {"verified": False, "mismatch": {"source": "target"}}
@@ -143,3 +145,23 @@ def _loss(what: str, why: str, seq: int | None, part: int | None) -> dict[str, A
     if seq is not None:
         found["seq"] = seq
     return found if part is None else found | {"part": part}
+
+
+def taps_of(prepared: Prepared) -> list[dict[str, Any]]:
+    """What the taps of the agent's list saw, in their order; for what-ifs."""
+    return [
+        {
+            "id": tap.renderer,
+            "message_count": tap.message_count,
+            "system": [{"renderer": section.renderer, "text": section.text} for section in tap.system],
+            "messages": [_tapped(message) for message in tap.messages],
+            "tools": {"declared": list(tap.declared), "allowed": None if tap.allowed is None else list(tap.allowed), "choice": tap.choice},
+        }
+        for tap in prepared.compiled.directives.taps
+    ]
+
+
+def _tapped(message: NeutralMessage) -> dict[str, Any]:
+    seq = getattr(message.origin, "seq", None)
+    found: dict[str, Any] = {"role": message.role, **({} if seq is None else {"seq": seq}), "parts": [part_to_json(part) for part in message.parts]}
+    return found if message.tool_call_id is None else found | {"tool_call_id": message.tool_call_id}

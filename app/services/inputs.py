@@ -8,10 +8,11 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 from uuid import UUID
 
-from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, MEDIA_ON_LOOP_BYTES_MAX
+from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, MEDIA_ON_LOOP_BYTES_MAX, PAST_STATES_MAX
 from app.config.upstreams import SCRIPTED
 from app.context.budget import Budget, budget
 from app.context.compile import COMPILER_VERSION, Compiled, compile_context
+from app.context.renderers import VERSIONS, past_states_needed
 from app.context.snapshots import skill_snapshots
 from app.context.sources import FIRST_RUN, AgentRevision, Continuation, Ephemeral, Invocation, Overrides, SourceMessage, Sources, decoded
 from app.entries import lossless
@@ -27,10 +28,11 @@ from app.models.tokens import STAND_IN
 from app.services.revisions import Revisions
 from app.services.targets import Targets, form_of, model_in_force, overridden
 from app.services.write import loaded
-from app.storage.rows import Window
+from app.storage.rows import EntryFilter, Window
 from app.storage.store import Store
 
 Done = TypeVar("Done")
+States = tuple[tuple[int, Mapping[str, Any]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ class Prepared:
 
         Judged by the tree that the body was spelled from, which says the same and need not be read again.
         """
-        return [*self.faults, *FORMATS[self.target.dialect].validate(self.written.document, self.target.rules)]
+        failures = [Violation("", failure.code, f"The renderer {failure.renderer}: {failure.detail}") for failure in self.compiled.failures]
+        return [*failures, *self.faults, *FORMATS[self.target.dialect].validate(self.written.document, self.target.rules)]
 
 
 class Inputs:
@@ -109,9 +112,10 @@ class Inputs:
         long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
         messages = await _done(partial(decoded, window.messages), aside=long)
         messages = await self._loaded(tenant, session, messages)
+        states = await self._states(tenant, session, window) if past_states_needed(agent) else ()
 
         def build() -> Compiled:
-            sources = _sources(session, window, agent, target, ask, messages)
+            sources = _sources(session, window, agent, target, ask, messages, states)
             return compile_context(sources, self._targets.counter(target.estimator).repeated)
 
         compiled = await _done(build, aside=long)
@@ -178,6 +182,12 @@ class Inputs:
             for message in messages
         ]
 
+    async def _states(self, tenant: UUID, session: UUID, window: Window) -> States:
+        """The states of the session up to the window's head, oldest first, the newest of them where there are too many."""
+        chosen = EntryFilter(line=None, kinds=(StateChanged.kind,), at_seq=window.head_seq, descending=True)
+        entries = await self._store.ledger.entries(tenant, session, chosen, PAST_STATES_MAX)
+        return tuple([(entry.seq, StateChanged.decode(entry.payload).state) for entry in reversed(entries) if entry.payload is not None])
+
     async def _media(
         self, tenant: UUID, session: UUID, compiled: Compiled, brought: Mapping[str, bytes]
     ) -> tuple[Mapping[str, bytes], tuple[Violation, ...]]:
@@ -231,7 +241,7 @@ def plan_in_force(settings: Mapping[str, Entry]) -> tuple[PlanChanged | None, in
     return PlanChanged.decode(changed.payload), changed.seq
 
 
-def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target, ask: Ask, messages: list[SourceMessage]) -> Sources:
+def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target, ask: Ask, messages: list[SourceMessage], states: States) -> Sources:
     state, state_seq = state_in_force(window.settings)
     change, plan_seq = plan_in_force(window.settings)
     return Sources(
@@ -252,6 +262,7 @@ def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target
         plan_change=change,
         plan_seq=plan_seq,
         skill_snapshots=skill_snapshots(window.folds),
+        states=states,
     )
 
 
@@ -270,7 +281,7 @@ def _of_running_turn(messages: list[SourceMessage], ask: Ask) -> list[SourceMess
 
 def query_digest(*facts: object) -> str:
     """16 hex digits that name a query, a revision, a target and the compiler: the second half of a model input's ETag."""
-    text = lossless.dumps([COMPILER_VERSION, *(str(fact) for fact in facts)])
+    text = lossless.dumps([COMPILER_VERSION, *VERSIONS.values(), *(str(fact) for fact in facts)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

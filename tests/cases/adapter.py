@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from app.config.secret import Secret
-from tests.cases import counting, faults, loads, processes, streams, tenants
+from tests.cases import counting, faults, loads, processes, rendering, streams, tenants
 from tests.cases.done import Done
 from tests.cases.notation import dialect_of
 from tests.cases.place import upstream_of
@@ -69,7 +69,11 @@ async def append_raw(done: Done) -> None:
 async def project(done: Done, upstream: str | None = None, **document: Any) -> None:
     """The ledger, stored, and what its target would be sent. `upstream`: one with quirks."""
     given = done.case.input
+    if "system_template" in given:
+        await rendering.project(done)
+        return
     renderers, rows = split_system(given["ledger"])
+    renderers += document.pop("filters", [])
     upstream = upstream or upstream_of(dialect_of(given["target"]["provider"]))
     done.session = await done.place.session(given["target"]["model"], upstream, context=renderers, **document)
     await seeded(done.world, done.session, rows)
@@ -89,6 +93,9 @@ async def ingest_then_project(done: Done, **document: Any) -> None:
 
 async def sequence(done: Done) -> None:
     """Steps, one after another, in one session."""
+    if any("put_system" in step for step in done.case.input["steps"]):
+        await rendering.sequence(done)
+        return
     done.session = await done.place.session()
     saved: dict[str, str] = {}
     for step in done.case.input["steps"]:

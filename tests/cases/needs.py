@@ -45,7 +45,7 @@ def document(name: str, **keys: Any) -> Need:
 
 COMPACTION = route("POST", "/sessions/{session_id}/compactions")
 ERASURE = route("DELETE", "/sessions/{session_id}")
-TEMPLATES = document("templates in system sections", context=[{"renderer": "system", "template": "{{ state.a }}"}])
+TEMPLATES = document("templates in system sections", context=[{"renderer": "system", "template": "{{ agent.name }}"}])
 SELECTION = renderer("select_recent")
 
 PRUNING = document("pruning of tool results", pruning={"trigger_fraction": 0.5})

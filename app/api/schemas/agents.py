@@ -20,9 +20,12 @@ from app.api.schemas.basics import (
     text,
 )
 from app.config import limits
-from app.context.agents.conditions import CONDITION_CHARS_MAX
 from app.context.agents.defaults import DESCRIPTION_CHARS_MAX, SKILL_DESCRIPTION_CHARS_MAX
 from app.context.agents.tools import EXECUTORS, REMOTE_NAME_CHARS_MAX
+from app.context.renderers import BUILT
+from app.context.renderers.history import SCOPES
+from app.context.renderers.select_recent import UNITS
+from app.context.renderers.transform_user import MOMENTS
 from app.models.resolve import LIMITS_SOURCES
 
 _TOKENS_MAX = 100_000_000
@@ -51,9 +54,30 @@ LIMITS = obj(
 
 _RENDERER = {
     "type": "object",
-    "properties": {"renderer": text(64, 1), "id": text(64, 1)},
+    "properties": {
+        "renderer": {**text(64, 1), "examples": sorted(BUILT)},
+        "id": text(64, 1),
+        "when": {
+            **text(limits.CONDITION_CHARS_MAX, 1),
+            "description": "A condition over the state; where it does not hold the renderer does nothing.",
+        },
+        "text": {**text(), "description": "`system`, `user`."},
+        "template": {**text(limits.TEMPLATE_CHARS_MAX), "description": "`system`, `user`: in place of `text`; `transform_user`."},
+        "tag": {**text(64, 1), "description": "`system`, `user`: the text is data inside of this tag."},
+        "placement": {**one_of("head", "tail"), "description": "`system`."},
+        "scope": {**one_of(*SCOPES), "description": "`history`."},
+        "agents": {**arr(text(limits.AGENT_NAME_CHARS_MAX, 1)), "description": "`history` of the scope `agent`, `prune_addressed`."},
+        "n": {**integer(1), "description": "`select_recent`."},
+        "unit": {**one_of(*UNITS), "description": "`select_recent`."},
+        "keep": {**COUNT, "description": "`prune_tool_results`."},
+        "protect_recent_tokens": {**COUNT, "description": "`prune_tool_results`."},
+        "placeholder": {**text(), "description": "`prune_tool_results`; `{tool}` and `{tokens}` are filled in."},
+        "names": {**arr(text()), "description": "`limit_tools`, `mask_tools`."},
+        "choice": {**text(), "description": "`tool_choice`: auto, none, required or a tool's name."},
+        "as_of": {**one_of(*MOMENTS), "description": "`transform_user`: the moment whose state its template has."},
+    },
     "required": ["renderer"],
-    "description": "One renderer; its other keys depend on its name.",
+    "description": "One renderer. Beside `renderer`, `id` and `when` each takes its own keys and no other; packages may bring more renderers.",
 }
 
 _EXECUTOR = {
@@ -76,7 +100,7 @@ TOOL = obj(
         "parameters": OBJECT,
         "enabled": BOOL,
         "executor": _EXECUTOR,
-        "approval": {"anyOf": [one_of("never", "always"), obj({"when": text(CONDITION_CHARS_MAX, 1)}, ["when"])]},
+        "approval": {"anyOf": [one_of("never", "always"), obj({"when": text(limits.CONDITION_CHARS_MAX, 1)}, ["when"])]},
         "repeatable": BOOL,
     },
     ["name"],
@@ -95,7 +119,7 @@ AGENT_DOCUMENT = obj(
         "context": arr(_RENDERER, most=limits.RENDERERS_MAX),
         "tools": arr(TOOL, most=limits.TOOLS_MAX),
         "state_schema": nullable(OBJECT),
-        "output_schema": ANY,
+        "output_schema": nullable(OBJECT),
         "skills": arr(SKILL, most=limits.SKILLS_MAX),
         "plan": OBJECT,
         "pruning": ANY,

@@ -125,6 +125,18 @@ MISMATCH = answer(
     optional=("seq",),
     description="Which source of the call is not what it was, and the entry that holds it, if one does.",
 )
+TAP = answer(
+    {
+        "id": text(),
+        "message_count": COUNT,
+        "system": arr(answer({"renderer": text(), "text": text()})),
+        "messages": arr(
+            obj({"role": one_of("user", "assistant", "tool", "agent"), "seq": SEQ, "parts": arr(OBJECT), "tool_call_id": text()}, ["role", "parts"])
+        ),
+        "tools": answer({"declared": arr(text()), "allowed": nullable(arr(text())), "choice": nullable(text())}),
+    },
+    description="What a `tap` of the agent's list saw; what-ifs alone show it.",
+)
 
 MODEL_INPUT = obj(
     {
@@ -146,6 +158,7 @@ MODEL_INPUT = obj(
         "cache": CACHE,
         "losses": arr(OBJECT),
         "violations": arr(VIOLATION),
+        "taps": arr(TAP),
         "verified": {"enum": [True, False, "unverifiable"]},
         "mismatch": MISMATCH,
         "reason": one_of("compiler_version", "ephemeral", "erased"),

@@ -36,8 +36,9 @@ def check_document(document: Any) -> list[Fault]:
     if "model" in found:
         check_model(check, found["model"], "/model")
     _limits(check, found.get("limits"))
-    check_context(check, found.get("context", DEFAULTS["context"]), facts_of(found))
-    check_tools(check, found.get("tools", []))
+    facts = facts_of(found)
+    check_context(check, found.get("context", DEFAULTS["context"]), facts)
+    check_tools(check, found.get("tools", []), facts)
     check_state_schema(check, found.get("state_schema"))
     check_output_schema(check, found.get("output_schema"))
     check_skills(check, found.get("skills", []), found.get("tools", []))

@@ -8,10 +8,10 @@ from app.config.limits import RENDERERS_MAX
 from app.context.fields import Check
 from app.context.renderers import RENDERERS
 from app.context.renderers.kinds import DocumentFacts
+from app.context.renderers.texts import check_condition
 
 _RENDERER_ID = re.compile("[a-zA-Z0-9_.-]{1,64}")
-_UNBUILT = ("prune_reasoning", "select_recent", "limit_tools", "tool_choice", "user")
-_EVERY = ("renderer", "id")
+_EVERY = ("renderer", "id", "when")
 """Keys that every renderer has."""
 
 
@@ -32,8 +32,8 @@ def check_context(check: Check, value: Any, facts: DocumentFacts) -> None:
             seen.add(str(name))
             check.object(spec, pointer, (*_EVERY, *kind.keys))
             kind.check(check, spec, pointer, facts)
-        elif isinstance(name, str) and name in _UNBUILT:
-            check.unbuilt(f"{pointer}/renderer", "This renderer")
+            if "when" in spec:
+                check_condition(check, spec["when"], f"{pointer}/when", facts)
         elif name is None:
             check.fault(f"{pointer}/renderer", "missing", "This key is required.")
         else:

@@ -30,5 +30,6 @@ def check_state_schema(check: Check, value: Any) -> None:
 
 
 def check_output_schema(check: Check, value: Any) -> None:
+    """A JSON Schema of the answer that the agent is to give; templates have its text as `output_schema`."""
     if value is not None:
-        check.unbuilt("/output_schema", "An output schema")
+        check.faults += check_schema(value, "/output_schema")

@@ -6,9 +6,10 @@ from types import MappingProxyType
 from typing import Any
 
 from app.config.limits import TOOLS_MAX
-from app.context.agents.conditions import check_condition
 from app.context.agents.defaults import AGENT_NAME, DESCRIPTION_CHARS_MAX, SERVER_NAME, TOOL_CHOICES, TOOL_DEFAULTS, TOOL_NAME
 from app.context.fields import Check
+from app.context.renderers.kinds import DocumentFacts
+from app.context.renderers.texts import check_condition
 from app.context.schemas import check_schema
 
 _KEYS = ("name", "description", "parameters", "enabled", "executor", "approval", "repeatable")
@@ -21,7 +22,7 @@ EXECUTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 REMOTE_NAME_CHARS_MAX = 255
 
 
-def check_tools(check: Check, value: Any) -> None:
+def check_tools(check: Check, value: Any, facts: DocumentFacts) -> None:
     """Names are well-formed and unique, parameters are the schema of an object."""
     names: set[str] = set()
     for position, tool in enumerate(check.list(value, "/tools", TOOLS_MAX) or ()):
@@ -38,10 +39,10 @@ def check_tools(check: Check, value: Any) -> None:
             check.fault(f"{pointer}/name", "duplicate-tool-name", "Another tool has this name.")
         else:
             names.add(name)
-        _rest(check, found, pointer)
+        _rest(check, found, pointer, facts)
 
 
-def _rest(check: Check, found: Mapping[str, Any], pointer: str) -> None:
+def _rest(check: Check, found: Mapping[str, Any], pointer: str, facts: DocumentFacts) -> None:
     check.text(found.get("description", ""), f"{pointer}/description", DESCRIPTION_CHARS_MAX, blank=True)
     parameters = found.get("parameters", TOOL_DEFAULTS["parameters"])
     faults = check_schema(parameters, f"{pointer}/parameters")
@@ -55,7 +56,7 @@ def _rest(check: Check, found: Mapping[str, Any], pointer: str) -> None:
     if not isinstance(approval, Mapping):
         check.word(approval, f"{pointer}/approval", ("never", "always"))
     elif check.object(approval, f"{pointer}/approval", ("when",), ("when",)) is not None and "when" in approval:
-        check_condition(check, approval["when"], f"{pointer}/approval/when")
+        check_condition(check, approval["when"], f"{pointer}/approval/when", facts)
 
 
 def _executor(check: Check, value: Any, pointer: str) -> None:

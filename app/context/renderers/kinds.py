@@ -1,4 +1,4 @@
-"""What a row of the registry of renderers is made of."""
+"""What a row of the registry of renderers is made of, and the check of names and numbers that several rows share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,9 @@ SpecCheck = Callable[[Check, Mapping[str, Any], str, DocumentFacts], None]
 
 @dataclass(frozen=True, slots=True)
 class RendererKind:
-    """One renderer: what it does to a draft, its keys beside `renderer` and `id`, their check and defaults. `once`: in a list at most once."""
+    """One renderer: what it does to a draft, its keys beside `renderer`, `id` and `when`, their check and defaults. `once`: in a list at
+    most once. `render` is pure: same draft, same outcome; it changes the draft through its verbs alone.
+    """
 
     render: Render
     keys: tuple[str, ...]
