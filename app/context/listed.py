@@ -4,7 +4,8 @@ Manifest, diff and explanation read this one list, so that they cannot say diffe
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
@@ -39,6 +40,10 @@ class Listed(NamedTuple):
         return self.item.origin.message_index if self.item is not None and isinstance(self.item.origin, History) else None
 
 
+_listed: Callable[[tuple[str, Decision, Item | None, Place | None, int | None, str | None]], Listed] = partial(tuple.__new__, Listed)
+"""Makes a row from all of its fields at once, once for each message of each report."""
+
+
 def listed(compiled: Compiled, contents: bool = True) -> Iterator[Listed]:
     """Every source in the order of the account. `contents` False leaves the digests out, which cost a pass over all text."""
     request = compiled.request
@@ -48,7 +53,8 @@ def listed(compiled: Compiled, contents: bool = True) -> Iterator[Listed]:
     for item in chain(compiled.items, compiled.inserted):
         row, at = next(rows), None if item.message is None else positions.get(id(item.message))
         digest = content_digest(item.message) if contents and at is not None and item.message is not None else None
-        yield Listed(_named(row, seen), row, item, None if at is None else "messages", at, digest)
+        name = _named(row, seen) if item.source is None else f"entry:{item.source.entry.seq}"  # no two entries have the same seq
+        yield _listed((name, row, item, None if at is None else "messages", at, digest))
     for at, section in enumerate(request.system):
         row = next(rows)
         yield Listed(_named(row, seen), row, None, "system", at, _digest(section.text) if contents else None)

@@ -38,6 +38,7 @@ def manifest(compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Seq
     rows = []
     for row, pointer in zip(listed(compiled, contents=False), _places(compiled, pointers, sections, tools), strict=False):
         source, disposition, reason, also, by, before, after, digest = row.decision
+        seq, priority, sensitivity, trust, version = facts(row, sources, seqs)
         rows.append(
             {
                 "source": source,
@@ -50,7 +51,11 @@ def manifest(compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Seq
                 "digest": digest,
                 "pointer": pointer,
                 "id": row.id,
-                **facts(row, sources, seqs)._asdict(),
+                "seq": seq,
+                "priority": priority,
+                "sensitivity": sensitivity,
+                "trust": trust,
+                "version": version,
             }
         )
     return {**_header(compiled), "decisions": rows}

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from app.context.listed import Listed
 from app.context.sources import Sources
@@ -11,19 +10,13 @@ FIXED, CURRENT, EARLIER = 0, 1, 2
 """Priority: what never gives way, what belongs to the running turn, and what may be pruned or summarised."""
 
 
-class Facts(NamedTuple):
-    """`trust`: who is behind the words: operator, user, model, tool or service. `sensitivity`: `private` where they may be somebody's own.
+Facts = tuple[int | None, int, str, str, int | None]
+"""Of one source: seq, priority, sensitivity, trust, version. A bare tuple: one is made for each row of each manifest.
 
-    `seq` is the entry that caused the source, None where none did. `version` is the schema version of an entry, the revision of what the
-    agent's document says, else None.
-    """
-
-    seq: int | None
-    priority: int
-    sensitivity: str
-    trust: str
-    version: int | None
-
+`seq` is the entry that caused the source, None where none did. `sensitivity`: `private` where the words may be somebody's own.
+`trust`: who is behind them: operator, user, model, tool or service. `version` is the schema version of an entry, the revision of what
+the agent's document says, else None.
+"""
 
 _BY_ENTRY: Mapping[str, str] = MappingProxyType(
     {"user_message": "user", "assistant_message": "model", "tool_result": "tool", "agent_message": "service", "system_message": "operator"}
@@ -45,16 +38,15 @@ _OF_AGENT = frozenset({"system", "tool", "skills"})
 
 def facts(row: Listed, sources: Sources, seqs: Mapping[int, int]) -> Facts:
     """The facts of one source. `seqs`: message_index → seq of the window's entries."""
+    if row.item is not None and (stored := row.item.source) is not None:
+        entry, running = stored.entry, sources.running_turn
+        priority = EARLIER if running is None or entry.turn != running else CURRENT
+        return entry.seq, priority, "private", _BY_ENTRY[entry.kind], entry.version
     source = row.decision.source
     kind = source["kind"]
-    stored = None if row.item is None else row.item.source
-    if stored is not None:
-        entry = stored.entry
-        running = sources.running_turn is not None and entry.turn == sources.running_turn
-        return Facts(entry.seq, CURRENT if running else EARLIER, "private", _BY_ENTRY[entry.kind], entry.version)
     seq = source.get("seq")
     if seq is None and "message_index" in source:
         seq = seqs.get(source["message_index"])
     if kind in _OF_AGENT:
-        return Facts(seq, FIXED, "configuration", _BY_KIND[kind], sources.agent.revision)
-    return Facts(seq, CURRENT if kind == "ephemeral" else FIXED, "private", _BY_KIND.get(kind, "service"), None)
+        return seq, FIXED, "configuration", _BY_KIND[kind], sources.agent.revision
+    return seq, CURRENT if kind == "ephemeral" else FIXED, "private", _BY_KIND.get(kind, "service"), None

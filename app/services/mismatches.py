@@ -34,7 +34,8 @@ class Mismatches:
         window, agent = prepared.window, prepared.sources.agent
         broken = await self.broken(tenant, session, window.head_seq)
         messages = {entry.seq for entry in window.messages}
-        settings = {entry.seq: _OF_SETTINGS[kind] for kind, entry in window.settings.items() if kind in _OF_SETTINGS}
+        others = (*window.settings.values(), *window.folds)  # each skill that was loaded is a source, not the latest alone
+        settings = {entry.seq: _OF_SETTINGS[entry.kind] for entry in others if entry.kind in _OF_SETTINGS}
         source = mismatch["source"]
         if source in ("entries", "body") and (seq := next((seq for seq in broken if seq in messages), None)) is not None:
             return {"source": "entries", "seq": seq}

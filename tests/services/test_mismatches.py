@@ -73,6 +73,20 @@ async def test_what_differs_is_named_by_its_source_and_its_entry(world: World, m
     assert broken == ([seq] if mismatch is not None and "seq" in mismatch else [])
 
 
+@pytest.mark.req("S3-40")
+async def test_a_skill_that_was_loaded_is_named_though_another_was_loaded_since(world: World, migrate_url: str) -> None:
+    skills = [{"name": name, "description": "d", "text": f"How to {name}."} for name in ("weigh", "count")]
+    session = await world.session(await world.agent(skills=skills))
+    await world.turn(session, skills=["weigh"])
+    turn = await world.turn(session, skills=["count"])
+    path = f"/sessions/{session}/calls/{turn['calls'][0]}/model-input"
+    assert (await world.call("GET", path, 200)).json()["verified"] is True
+    seq = min(entry["seq"] for entry in await world.ledger(session, kinds="skill_loaded"))
+    await tampered(migrate_url, payload(seq, "How to", "Who to"))
+    seen = (await world.call("GET", path, 200)).json()
+    assert (seen["verified"], seen["mismatch"]) == (False, {"source": "skills", "seq": seq})
+
+
 @pytest.mark.req("S3-39")
 async def test_what_was_erased_can_not_be_verified_and_is_said_so(world: World, migrate_url: str) -> None:
     found = await made(world)
