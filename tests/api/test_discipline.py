@@ -238,7 +238,7 @@ async def test_what_is_not_built_yet_is_said_and_never_ignored(client: httpx.Asy
     session = await open_session(client)
     wrong = [
         ("PUT", "/agents/a", {**AGENT, "skills": [{"name": "s"}]}, "/skills"),
-        ("PUT", "/agents/a", {**AGENT, "context": [{"renderer": "select_recent", "n": 3}]}, "/context/0/renderer"),
+        ("PUT", "/agents/a", {**AGENT, "pruning": {"trigger_fraction": 0.5}}, "/pruning/trigger_fraction"),
         ("PUT", "/agents/a", {**AGENT, "tools": [{"name": "t", "executor": {"kind": "http"}}]}, "/tools/0/executor/kind"),
         ("PATCH", f"/sessions/{session}", {"checkpoint": "none"}, "/checkpoint"),
         ("POST", f"/sessions/{session}/turns", {"input": "x", "skills": []}, "/skills"),
