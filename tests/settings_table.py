@@ -2,9 +2,11 @@
 
 import ast
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
-from app.config import limits
+from app.config import agent_limits, limits
 from app.config.secret import Secret
 from app.config.settings import SETTINGS
 
@@ -19,7 +21,7 @@ def settings_table() -> str:
 
 
 def limits_table() -> str:
-    """The table of limits: each constant of `app/config/limits.py` with the text that stands below it."""
+    """The table of limits: each constant of `app/config/limits.py` and `agent_limits.py` with the text that stands below it."""
     rows = ["| limit | value | of what |", "|---|---|---|"]
     rows += [f"| `{name}` | {_amount(name, value)} | {meaning} |" for name, value, meaning in documented_limits()]
     return "\n".join(rows)
@@ -27,16 +29,18 @@ def limits_table() -> str:
 
 def documented_limits() -> list[tuple[str, int, str]]:
     """Name, value and text of each limit. Raises `ValueError` for one without a text."""
-    body = ast.parse(Path(limits.__file__).read_text("utf-8")).body
-    found = []
+    return [row for module in (limits, agent_limits) for row in _documented(module)]
+
+
+def _documented(module: ModuleType) -> Iterator[tuple[str, int, str]]:
+    body = ast.parse(Path(str(module.__file__)).read_text("utf-8")).body
     for node, following in zip(body, [*body[1:], None], strict=True):
         if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
             continue
         text = following.value.value if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant) else None
         if not isinstance(text, str):
             raise ValueError(f"{node.target.id}: no text below it says what it bounds")
-        found.append((node.target.id, getattr(limits, node.target.id), text))
-    return found
+        yield node.target.id, getattr(module, node.target.id), text
 
 
 def section(text: str, name: str) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from app.config import limits
+from app.config import agent_limits, limits
 from app.config.faults import ConfigError
 from app.config.parse import Parser, choice, flag, integer, number, text
 from app.config.secret import Secret
@@ -57,8 +57,8 @@ class ToolServer:
 
 def read_tool_servers(tables: Mapping[str, Any], environ: Mapping[str, str]) -> Mapping[str, ToolServer]:
     """All servers of the file's `[tool_servers.NAME]` tables, by name. Raises `ConfigError` with the dotted name of the field, never its value."""
-    if len(tables) > limits.TOOL_SERVERS_MAX:
-        raise ConfigError(f"tool_servers: at most {limits.TOOL_SERVERS_MAX}")
+    if len(tables) > agent_limits.TOOL_SERVERS_MAX:
+        raise ConfigError(f"tool_servers: at most {agent_limits.TOOL_SERVERS_MAX}")
     found = {}
     for name, table in tables.items():
         where = f"tool_servers.{name}"
@@ -87,8 +87,8 @@ def _read_server(where: str, name: str, table: Mapping[str, Any], environ: Mappi
         url=http_url(f"{where}.url", take("url", text, ...), "headers_env"),
         headers=headers,
         signing_key=_signing_key(f"{where}.signing_key_env", take("signing_key_env", text, None), environ),
-        timeout_seconds=take("timeout_seconds", number(0.1, limits.TOOL_SECONDS_MAX), 60.0),
-        result_bytes_max=take("result_bytes_max", integer(2**10, limits.TOOL_RESULT_BYTES_MAX), 2**20),
+        timeout_seconds=take("timeout_seconds", number(0.1, agent_limits.TOOL_SECONDS_MAX), 60.0),
+        result_bytes_max=take("result_bytes_max", integer(2**10, agent_limits.TOOL_RESULT_BYTES_MAX), 2**20),
         allow_private_network=take("allow_private_network", flag, False),
     )
 

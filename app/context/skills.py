@@ -10,7 +10,8 @@ from html import escape
 from types import MappingProxyType
 from typing import Any
 
-from app.config.limits import JSON_DEPTH_MAX, SKILL_CATALOGUE_TOKENS_MAX
+from app.config.agent_limits import SKILL_CATALOGUE_TOKENS_MAX
+from app.config.limits import JSON_DEPTH_MAX
 from app.context.sources import AgentRevision, Skill, Tool
 from app.entries import lossless
 

@@ -8,7 +8,8 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 from uuid import UUID
 
-from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, MEDIA_ON_LOOP_BYTES_MAX, PAST_STATES_MAX
+from app.config.agent_limits import PAST_STATES_MAX
+from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, MEDIA_ON_LOOP_BYTES_MAX
 from app.config.upstreams import SCRIPTED
 from app.context.budget import Budget, budget
 from app.context.compile import COMPILER_VERSION, Compiled, compile_context

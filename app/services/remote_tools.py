@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.config.limits import TOOL_SERVERS_ASKED_MAX
+from app.config.agent_limits import TOOL_SERVERS_ASKED_MAX
 from app.context.agents.defaults import DESCRIPTION_CHARS_MAX
 from app.context.schemas import check_schema
 from app.entries.errors import Fault, Invalid

@@ -4,7 +4,7 @@ Refusals come first, then what the service runs itself, then agents that are cal
 all that is left at once; a call that hands the turn over comes last, when everything beside it has its result.
 """
 
-from app.config.limits import AGENT_CALLS_NESTED_MAX
+from app.config.agent_limits import AGENT_CALLS_NESTED_MAX
 from app.turn.admission import Rejection, acted_on, admit, denial, rejection
 from app.turn.life import CallLife, Life, RunLife, ToolLife
 from app.turn.moves import Await, Close, Closed, Move, Pending, Refuse, Run

@@ -237,8 +237,7 @@ async def test_unknown_capacity_is_refused_and_nothing_stored(client: httpx.Asyn
 async def test_what_is_not_built_yet_is_said_and_never_ignored(client: httpx.AsyncClient) -> None:
     session = await open_session(client)
     wrong = [
-        ("PUT", "/agents/a", {**AGENT, "context": [{"renderer": "select_recent", "n": 3}]}, "/context/0/renderer"),
-        ("PUT", "/agents/a", {**AGENT, "tools": [{"name": "t", "approval": {"when": "true"}}]}, "/tools/0/approval/when"),
+        ("PUT", "/agents/a", {**AGENT, "pruning": {"trigger_fraction": 0.5}}, "/pruning/trigger_fraction"),
         ("PATCH", f"/sessions/{session}", {"checkpoint": "none"}, "/checkpoint"),
     ]
     for method, path, body, pointer in wrong:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.config.limits import SKILL_TEXT_BYTES_MAX, SKILLS_MAX
+from app.config.agent_limits import SKILL_TEXT_BYTES_MAX, SKILLS_MAX
 from app.context.agents.check import check_document, facts_of
 from app.context.agents.read import read_agent
 from app.context.skills import LOAD_SKILL, framed, load_skill, mentioned, revision_of, skill_tool

@@ -11,7 +11,7 @@ import pytest
 from app.config.secret import Secret
 from app.config.settings import Settings
 from app.config.upstreams import ModelLimits
-from app.services import input_views
+from app.context import compile as compiling
 from tests.api.conftest import running, talking
 from tests.services.world import World
 
@@ -74,7 +74,7 @@ async def test_another_compiler_verifies_nothing_and_another_document_is_named(s
         turn = await world.turn(session)
         path = f"/sessions/{session}/calls/{turn['calls'][0]}/model-input"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(input_views, "COMPILER_VERSION", "another")
+            patch.setattr(compiling, "COMPILER_VERSION", "another")
             seen = (await world.call("GET", path, 200)).json()
         assert (seen["verified"], seen["reason"]) == ("unverifiable", "compiler_version")
         assert "mismatch" not in seen

@@ -10,6 +10,8 @@ import pytest
 from app.context import renderers
 from app.context.agents import context as agents_context
 from app.entries import lossless
+from app.formats.registry import FORMATS
+from tests.cases.everywhere import JUDGES
 from tests.services.world import LIMITS, World, roles
 
 SYS: dict[str, Any] = {"renderer": "system", "id": "sys", "text": "S"}
@@ -230,3 +232,34 @@ async def test_changed_sections_are_recorded_with_the_calls_that_had_them(world:
     for _ in range(2):
         await world.turn(plain)
     assert [one["body"]["changed"] for one in await world.ledger(plain, kinds="sections_recorded")] == [["sys"]]
+
+
+@pytest.mark.req("S4-02", "S4-05", "S4-34", "S4-35", "S4-36", "S4-39", "S4-42", "S4-48")
+@pytest.mark.parametrize("dialect", FORMATS)
+async def test_the_triage_agent_on_every_wire(world: World, dialect: str):
+    """State, a tool, a pipeline of filters and narrowed tools; each body is held against the fake provider's own rules."""
+    context = [
+        {"renderer": "system", "text": "You are a triage nurse."},
+        {"renderer": "system", "template": "Brief the clinician on {{ state.patient_name }}.", "when": "state.patient_name is not none"},
+        HIST,
+        {"renderer": "prune_reasoning"},
+        {"renderer": "select_recent", "n": 20},
+        {"renderer": "limit_tools", "names": ["lookup"]},
+        {"renderer": "tool_choice", "choice": "required", "when": "state.patient_name is none"},
+    ]
+    model = {"upstream": "scripted", "name": "m", "params": {"dialect": dialect, "script": SCRIPT}}
+    session = await world.session(await world.agent(model=model, context=context, tools=TOOLS, state_schema=SCHEMA))
+    turn = await world.turn(session, "Can I take it?")
+    await world.call("PATCH", f"/sessions/{session}/state", 200, json={"session": {"patient_name": "Ada"}})
+    answered = [{"tool_call_id": turn["pending"][0]["tool_call_id"], "content": "penicillin"}]
+    assert (await world.results(session, turn["id"], answered))["status"] == "completed"
+    calls = (await world.call("GET", f"/sessions/{session}/calls", 200)).json()["data"]
+    assert [(one["message_count"], one["tools"]) for one in calls] == [(2, ["lookup", "escalate"]), (5, ["lookup", "escalate"])]
+    for call in calls:
+        found = await derived(world, session, call)
+        assert found["violations"] == []
+        assert JUDGES[dialect](found["body"], found["model"]) == []
+        assert "Check the record first." not in str(found["body"])
+        assert ("Ada" in str(found["body"])) is (call["step_index"] == 1)
+        outside = next(row for row in found["manifest"]["decisions"] if row["source"].get("name") == "escalate")
+        assert "narrowed" in outside["also"]

@@ -19,7 +19,7 @@ from app.api.schemas.basics import (
     ref,
     text,
 )
-from app.config import limits
+from app.config import agent_limits, limits
 from app.context.agents.defaults import DESCRIPTION_CHARS_MAX, SKILL_DESCRIPTION_CHARS_MAX
 from app.context.agents.tools import EXECUTORS, REMOTE_NAME_CHARS_MAX
 from app.context.renderers import BUILT
@@ -58,11 +58,11 @@ _RENDERER = {
         "renderer": {**text(64, 1), "examples": sorted(BUILT)},
         "id": text(64, 1),
         "when": {
-            **text(limits.CONDITION_CHARS_MAX, 1),
+            **text(agent_limits.CONDITION_CHARS_MAX, 1),
             "description": "A condition over the state; where it does not hold the renderer does nothing.",
         },
         "text": {**text(), "description": "`system`, `user`."},
-        "template": {**text(limits.TEMPLATE_CHARS_MAX), "description": "`system`, `user`: in place of `text`; `transform_user`."},
+        "template": {**text(agent_limits.TEMPLATE_CHARS_MAX), "description": "`system`, `user`: in place of `text`; `transform_user`."},
         "tag": {**text(64, 1), "description": "`system`, `user`: the text is data inside of this tag."},
         "placement": {**one_of("head", "tail"), "description": "`system`."},
         "scope": {**one_of(*SCOPES), "description": "`history`."},
@@ -100,7 +100,7 @@ TOOL = obj(
         "parameters": OBJECT,
         "enabled": BOOL,
         "executor": _EXECUTOR,
-        "approval": {"anyOf": [one_of("never", "always"), obj({"when": text(limits.CONDITION_CHARS_MAX, 1)}, ["when"])]},
+        "approval": {"anyOf": [one_of("never", "always"), obj({"when": text(agent_limits.CONDITION_CHARS_MAX, 1)}, ["when"])]},
         "repeatable": BOOL,
     },
     ["name"],
@@ -109,7 +109,7 @@ TOOL = obj(
 SKILL = obj(
     {"name": text(64, 1, TOOL_NAME_PATTERN), "description": text(SKILL_DESCRIPTION_CHARS_MAX), "text": text(least=1)},
     ["name", "text"],
-    description=f"The text may hold {limits.SKILL_TEXT_BYTES_MAX} bytes as JSON.",
+    description=f"The text may hold {agent_limits.SKILL_TEXT_BYTES_MAX} bytes as JSON.",
 )
 
 AGENT_DOCUMENT = obj(
@@ -120,7 +120,7 @@ AGENT_DOCUMENT = obj(
         "tools": arr(TOOL, most=limits.TOOLS_MAX),
         "state_schema": nullable(OBJECT),
         "output_schema": nullable(OBJECT),
-        "skills": arr(SKILL, most=limits.SKILLS_MAX),
+        "skills": arr(SKILL, most=agent_limits.SKILLS_MAX),
         "plan": OBJECT,
         "pruning": ANY,
         "compaction": ANY,

@@ -20,9 +20,9 @@ from app.api.schemas.basics import (
     text,
 )
 from app.api.schemas.entries import CONTENT, EXTRA_MESSAGE, INPUT
-from app.config import limits
+from app.config import agent_limits, limits
 
-_EXTRA_MESSAGES = arr(EXTRA_MESSAGE, most=limits.ENTRIES_PER_APPEND_MAX - limits.SKILLS_PER_TURN_MAX - 8)
+_EXTRA_MESSAGES = arr(EXTRA_MESSAGE, most=limits.ENTRIES_PER_APPEND_MAX - agent_limits.SKILLS_PER_TURN_MAX - 8)
 
 OVERRIDES = obj(
     {
@@ -50,7 +50,7 @@ POST_TURN = obj(
         "include_in_context": BOOL,
         "hidden": BOOL,
         "extra_messages": _EXTRA_MESSAGES,
-        "skills": arr(text(64, 1), most=limits.SKILLS_PER_TURN_MAX),
+        "skills": arr(text(64, 1), most=agent_limits.SKILLS_PER_TURN_MAX),
         **_FLAGS,
     },
     ["input"],

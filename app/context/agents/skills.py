@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.config.limits import SKILL_TEXT_BYTES_MAX, SKILLS_MAX
+from app.config.agent_limits import SKILL_TEXT_BYTES_MAX, SKILLS_MAX
 from app.context.agents.defaults import SKILL_DESCRIPTION_CHARS_MAX, TOOL_NAME
 from app.context.fields import TEXT_CHARS_MAX, Check
 from app.context.skills import LOAD_SKILL

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from app.config.limits import CONDITION_CHARS_MAX, TEMPLATE_CHARS_MAX
+from app.config.agent_limits import CONDITION_CHARS_MAX, TEMPLATE_CHARS_MAX
 from app.context.draft import Draft
 from app.context.fields import TEXT_CHARS_MAX, Check
 from app.context.renderers.kinds import DocumentFacts

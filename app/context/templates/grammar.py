@@ -11,11 +11,13 @@ from typing import Any
 from jinja2 import TemplateError, nodes
 from jinja2.parser import Parser
 
-from app.config.limits import TEMPLATE_DEPTH_MAX, TEMPLATE_LOOPS_MAX, TEMPLATE_NODES_MAX
-from app.context.templates.keys import Node, StateRoot, child, element, fixed, known, marked_secret, secret
+from app.config.agent_limits import TEMPLATE_DEPTH_MAX, TEMPLATE_LOOPS_MAX, TEMPLATE_NODES_MAX
+from app.context.templates.keys import BRANCHES_MAX, Node, StateRoot, TooManyBranchesError, child, element, fixed, known, marked_secret, secret
 from app.context.templates.sandbox import COMPARE, ITEMS, LOOP_KEYS, SAID_FILTERS, SANDBOX, TESTS
 
 SYNTAX, UNKNOWN, SECRET = "template-syntax", "template-unknown-key", "template-secret-key"
+
+_TOO_MANY = f"A key is described by more than {BRANCHES_MAX} schemas; name it in fewer."
 
 KEYS_LISTED_MAX = 20
 KEY_CHARS_SHOWN_MAX = 64
@@ -38,8 +40,11 @@ def read_template(text: str, names: Names) -> nodes.Template:
     """The tree of a template, checked and ready to be compiled. Raises `RefusedError`."""
     tree: nodes.Template = _parsed(lambda: SANDBOX.parse(text))
     walk = _Walk()
-    for statement in tree.body:
-        walk.statement(statement, names, 0, 0)
+    try:
+        for statement in tree.body:
+            walk.statement(statement, names, 0, 0)
+    except TooManyBranchesError:
+        raise RefusedError(UNKNOWN, _TOO_MANY) from None
     tree.set_environment(SANDBOX)
     return tree
 
@@ -47,7 +52,10 @@ def read_template(text: str, names: Names) -> nodes.Template:
 def read_condition(text: str, names: Names) -> nodes.Template:
     """A condition as a template that puts out a character where it holds. Raises `RefusedError`."""
     expression = _parsed(lambda: _condition(text))
-    test = _Walk().expression(expression, names, 0)
+    try:
+        test = _Walk().expression(expression, names, 0)
+    except TooManyBranchesError:
+        raise RefusedError(UNKNOWN, _TOO_MANY) from None
     body = nodes.If(test, [nodes.Output([nodes.TemplateData("1", lineno=1)], lineno=1)], [], [], lineno=1)
     tree = nodes.Template([body], lineno=1)
     tree.set_environment(SANDBOX)
@@ -78,9 +86,16 @@ def _no(node: nodes.Node, what: str) -> RefusedError:
 
 @dataclass(slots=True)
 class _Walk:
-    """One walk over a tree; `count` is of the nodes seen so far."""
+    """One walk over a tree; `count` is of the nodes seen so far, `judged` what is known of values' secrecy."""
 
-    count: int = field(default=0)
+    count: int = 0
+    judged: dict[tuple[int, ...], bool] = field(default_factory=dict)
+
+    def _secret(self, node: Node) -> bool:
+        key = tuple([id(schema) for schema, _ in node])
+        if key not in self.judged:
+            self.judged[key] = secret(node)
+        return self.judged[key]
 
     def _enter(self, node: nodes.Node, depth: int) -> None:
         self.count += 1
@@ -142,7 +157,7 @@ class _Walk:
                 found = self._path(node, names)
                 if isinstance(found, StateRoot):
                     raise RefusedError(UNKNOWN, f"Line {node.lineno}: name a key of `state`; it has {_listed(found.known())}.")
-                if secret(found):
+                if self._secret(found):
                     raise RefusedError(SECRET, f"Line {node.lineno}: `{_said(node)}` is secret, or holds a secret; no template may say it.")
             case nodes.List() | nodes.Tuple():
                 node.items = [inner(one) for one in node.items]
@@ -201,7 +216,7 @@ class _Walk:
                 owner = self._path(node.node, names)
                 if not isinstance(owner, StateRoot):
                     each = element(owner)
-                    if marked_secret(owner) or (not each and secret(owner)):
+                    if marked_secret(owner) or (not each and self._secret(owner)):
                         raise RefusedError(SECRET, f"Line {node.lineno}: `{_said(node)}` is of a secret; no template may say it.")
                     return each
         raise _no(node, "keys are read off names, by a plain key or place: `state.a`, `state['a b']`, `state.list[0]`.")

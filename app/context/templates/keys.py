@@ -10,10 +10,15 @@ Node = tuple[tuple[Any, Mapping[str, Any]], ...]
 """What is known of a value: schemas that may describe it, each with the document that its references are read in."""
 
 BRANCHES_MAX = 256
-"""Schemas that are followed for one value; a value that needs more is not known."""
+"""Schemas that are followed for one value."""
 
 _ALTERNATIVES = ("allOf", "anyOf", "oneOf")
 _CONDITIONAL = ("if", "then", "else")
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+
+
+class TooManyBranchesError(Exception):
+    """A value is described by more schemas than are followed, so that nothing can be said of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,7 @@ def known(node: Node) -> list[str]:
 
 def secret(node: Node) -> bool:
     """Whether the value is secret (`writeOnly: true`) or holds one that is, in any of its branches."""
-    return any(_holds_secret(schema, root, set()) for schema, root in node)
+    return any(_holds_secret(schema, root) for schema, root in node)
 
 
 def marked_secret(node: Node) -> bool:
@@ -85,13 +90,14 @@ def marked_secret(node: Node) -> bool:
 
 
 def _expanded(node: Node) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """The schemas and all that they refer to or combine."""
+    """The schemas and all that they refer to or combine. Raises `TooManyBranchesError`."""
     waiting, seen = list(node), set[int]()
-    while waiting and len(seen) < BRANCHES_MAX:
-        schema, root = waiting.pop(0)
+    for schema, root in waiting:  # which grows while it is gone through
         if not isinstance(schema, Mapping) or id(schema) in seen:
             continue
         seen.add(id(schema))
+        if len(seen) > BRANCHES_MAX:
+            raise TooManyBranchesError
         yield schema, root
         if isinstance(reference := schema.get("$ref"), str):
             waiting.append((resolved(reference, root), root))
@@ -103,16 +109,17 @@ def _expanded(node: Node) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]
             waiting += [(branch, root) for branch in dependent.values()]
 
 
-def _holds_secret(value: Any, root: Mapping[str, Any], seen: set[int]) -> bool:
+def _holds_secret(schema: Any, root: Mapping[str, Any]) -> bool:
     """A mark anywhere inside counts, also where it describes nothing: too careful is the safe side."""
-    if isinstance(value, Mapping):
-        if id(value) in seen:
-            return False
-        seen.add(id(value))
-        if value.get("writeOnly") is True:
-            return True
-        references = [value[keyword] for keyword in ("$ref", "$dynamicRef", "$recursiveRef") if isinstance(value.get(keyword), str)]
-        if any(_holds_secret(resolved(reference, root), root, seen) for reference in references):
-            return True
-        return any(_holds_secret(inner, root, seen) for inner in value.values())
-    return isinstance(value, list) and any(_holds_secret(inner, root, seen) for inner in value)
+    waiting, seen = [schema], set[int]()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting += value
+        elif isinstance(value, Mapping) and id(value) not in seen:
+            seen.add(id(value))
+            if value.get("writeOnly") is True:
+                return True
+            references = [value[keyword] for keyword in _REFERENCES if isinstance(value.get(keyword), str)]
+            waiting += [*value.values(), *[resolved(reference, root) for reference in references]]
+    return False

@@ -8,7 +8,7 @@ from jinja2 import StrictUndefined, pass_context
 from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import SandboxedEnvironment
 
-from app.config.limits import TEMPLATE_OUTPUT_CHARS_MAX, TEMPLATE_WORK_MAX
+from app.config.agent_limits import TEMPLATE_OUTPUT_CHARS_MAX, TEMPLATE_WORK_MAX
 from app.entries import lossless
 
 LOOP_KEYS = ("index", "index0", "first", "last", "length")

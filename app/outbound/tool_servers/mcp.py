@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import McpError
 from pydantic import ValidationError
 
-from app.config import limits
+from app.config import agent_limits, limits
 from app.config.tool_servers import ToolServer
 from app.entries import lossless
 from app.entries.parts import Part, Text
@@ -50,7 +50,7 @@ async def list_mcp(clients: Clients, server: ToolServer) -> dict[str, RemoteTool
     async def ask(session: ClientSession) -> dict[str, RemoteTool]:
         found: dict[str, RemoteTool] = {}
         cursor = None
-        for _ in range(limits.TOOL_LIST_PAGES_MAX):
+        for _ in range(agent_limits.TOOL_LIST_PAGES_MAX):
             params = types.PaginatedRequestParams(cursor=cursor)
             page = await session.send_request(types.ClientRequest(types.ListToolsRequest(params=params)), types.ListToolsResult)
             for tool in page.tools:
@@ -60,7 +60,7 @@ async def list_mcp(clients: Clients, server: ToolServer) -> dict[str, RemoteTool
                 break
         return found
 
-    return await _in_session(clients, server, limits.TOOL_LIST_BYTES_MAX, ask)
+    return await _in_session(clients, server, agent_limits.TOOL_LIST_BYTES_MAX, ask)
 
 
 def read_result(result: types.CallToolResult) -> ToolOutcome:
@@ -152,7 +152,7 @@ class _Watched(httpx.AsyncBaseTransport):
         if request.method == "GET":
             return httpx.Response(405)
         if request.method == "DELETE":
-            async with asyncio.timeout(limits.TOOL_SESSION_END_SECONDS_MAX):
+            async with asyncio.timeout(agent_limits.TOOL_SESSION_END_SECONDS_MAX):
                 return await self._answered(request)
         try:
             response = await self._answered(request)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping
 from typing import Literal
 
-from app.config import limits
+from app.config import agent_limits
 from app.config.tool_servers import ToolServer
 from app.outbound.client import Clients
 from app.outbound.egress import EgressRefused
@@ -52,7 +52,7 @@ class ToolServers:
         from app.outbound.tool_servers.mcp import list_mcp
 
         try:
-            async with asyncio.timeout(limits.TOOL_LIST_SECONDS_MAX):
+            async with asyncio.timeout(agent_limits.TOOL_LIST_SECONDS_MAX):
                 return await list_mcp(self._clients, self._servers[name])
         except TimeoutError:
             raise ToolFault("tool-timeout") from None

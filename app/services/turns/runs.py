@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 
-from app.config.limits import ACCEPT_TRIES_MAX, TOOL_RUNS_AT_ONCE_MAX
+from app.config.agent_limits import TOOL_RUNS_AT_ONCE_MAX
+from app.config.limits import ACCEPT_TRIES_MAX
 from app.context.sources import AgentRevision, Tool
 from app.entries import lossless
 from app.entries.errors import HeadMismatch, NotFound

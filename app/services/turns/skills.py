@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.config.limits import SKILLS_PER_TURN_MAX
+from app.config.agent_limits import SKILLS_PER_TURN_MAX
 from app.context.skills import load_skill, mentioned, revision_of
 from app.context.sources import AgentRevision
 from app.entries.errors import Fault, Invalid

@@ -1,10 +1,12 @@
 """Attacks on templates: published ways out of Jinja's sandbox, and what asks for memory or time. Each is refused or bounded."""
 
 import time
+from typing import Any
 
 import pytest
 
-from app.config.limits import TEMPLATE_OUTPUT_CHARS_MAX, TEMPLATE_WORK_MAX
+from app.config.agent_limits import TEMPLATE_OUTPUT_CHARS_MAX, TEMPLATE_WORK_MAX
+from app.context.templates.grammar import SECRET, UNKNOWN
 from app.context.templates.render import RenderFailedError, refused, rendered, vocabulary
 from tests.context.templates.vocabulary import VALUES, WORDS, document_faults
 
@@ -180,3 +182,32 @@ def test_what_a_rendering_may_take_is_bounded(template: str):
     assert failed.value.code == "template-too-much"
     assert time.monotonic() - began < 5
     assert TEMPLATE_OUTPUT_CHARS_MAX < 10**6 >= TEMPLATE_WORK_MAX
+
+
+def chained(length: int) -> dict[str, Any]:
+    """A schema that says what a key is over so many references, the last of them secret."""
+    steps: dict[str, Any] = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(length)}
+    return {"session": {"properties": {"name": {"$ref": "#/$defs/d0"}}, "$defs": {**steps, f"d{length}": {"writeOnly": True}}}}
+
+
+@pytest.mark.req("T-25")
+@pytest.mark.parametrize("length", [1, 200, 1_500])
+def test_a_secret_behind_many_references_is_still_one(length: int):
+    error = refused("{{ state.name }}", vocabulary(chained(length)))
+    assert error is not None
+    assert error.code == SECRET
+
+
+def test_a_key_of_too_many_schemas_is_not_known():
+    many: dict[str, Any] = {"session": {"anyOf": [{"properties": {"name": {}}} for _ in range(300)]}}
+    error = refused("{{ state.name }}", vocabulary(many))
+    assert error is not None
+    assert error.code == UNKNOWN
+    assert refused("state.name", vocabulary(many), condition=True) is not None
+
+
+def test_a_large_template_over_a_large_schema_is_checked_soon():
+    schema: dict[str, Any] = {"session": {"properties": {f"k{number}": {"properties": {"a": {}}} for number in range(2_000)}}}
+    began = time.monotonic()
+    assert refused("".join(f"{{{{ state.k{number}.a }}}}" for number in range(900)), vocabulary(schema)) is None
+    assert time.monotonic() - began < 5
