@@ -54,6 +54,8 @@ PROBLEMS: Mapping[str, Row] = MappingProxyType(
         "tool-result-conflict": Row(409, "The call has another result", "A result is final; the same content again would have been ignored."),
         "turn-settled": Row(409, "The turn is settled", "A settled turn takes no results; post a new turn."),
         "not-retryable": Row(409, "The turn cannot be retried", "`retry` is for a last turn that failed; `regenerate` for a settled one."),
+        "approval-needed": Row(409, "The call needs an approval", "Post a decision on it first; the turn's `pending` lists what is needed."),
+        "decision-conflict": Row(409, "The call was decided on", "A decision is final; the same decision again would have been ignored."),
         "input-not-stored": Row(409, "The input was not stored", "A turn with `persist: false` cannot be run again: post it anew."),
         "lease-lost": Row(409, "Another writer took over", "Read the session and try again.", 1),
         "claim-expired": Row(503, "A turn is being settled", "Its holder is gone; try again.", 1),

@@ -84,7 +84,7 @@ def _header(compiled: Compiled) -> dict[str, Any]:
         "summary_digest": None,
         "clear_boundary": sources.window_from_seq,
         "raw_tail_from_seq": sources.messages[0].entry.seq if sources.messages else None,
-        "plan_revision": None,
+        "plan_revision": None if sources.plan is None or not sources.plan.active else sources.plan.revision,
         "logical_digest": logical_digest(compiled.request),
     }
 

@@ -33,7 +33,7 @@ _BY_KIND: Mapping[str, str] = MappingProxyType(
         "ephemeral": "user",
     }
 )
-_OF_AGENT = frozenset({"system", "tool", "skills"})
+_OF_AGENT = frozenset({"system", "tool", "control", "skill", "skills"})
 
 
 def facts(row: Listed, sources: Sources, seqs: Mapping[int, int]) -> Facts:

@@ -49,14 +49,18 @@ class Step:
     @property
     def invocation(self) -> Invocation:
         """The run as a compile knows it."""
-        run = self.run
-        return Invocation(run.index, tuple(outer.index for outer in run.lineage), run.answers is not None, run.tool_call_id)
+        return invocation_of(self.run)
 
     def draft(self, running: Running, body: Spoken) -> Draft:
         """An entry of the run that the call belongs to."""
         if isinstance(body, Answer):
             return of_run(Draft("assistant_message", body, running.number, agent=self.agent.name), self.run)
         return of_run(Draft(body.kind, body.encode(), running.number), self.run)
+
+
+def invocation_of(run: RunLife) -> Invocation:
+    """A run as a compile knows it."""
+    return Invocation(run.index, tuple(outer.index for outer in run.lineage), run.answers is not None, run.tool_call_id)
 
 
 def event(name: str, /, **data: Any) -> tuple[str, str]:

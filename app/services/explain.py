@@ -16,7 +16,7 @@ from app.entries.parts import Text
 from app.entries.settings import StateChanged
 from app.formats.registry import FORMATS
 from app.services.caching import cache_report
-from app.services.call_records import run_of
+from app.services.call_records import invocation_of, run_of
 from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, taps_of, underivable, verdict, violation_json
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.mismatches import Mismatches
@@ -26,6 +26,8 @@ from app.services.turns.inputs import read_parts, with_known_media
 from app.services.write import spoken
 from app.storage.rows import CallRow, SessionRow, TurnRow
 from app.storage.store import Store
+from app.turn.life import read_life
+from app.turn.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,13 @@ class Explain:
             return Ask()
         turn = await self._turn(tenant, row.session_id, number)
         calls = await self._store.calls.list(tenant, row.session_id, turn=number, limit=1)
-        return await self._of_turn(tenant, turn, lossless.read(calls[0].record) if calls else None)
+        ask = await self._of_turn(tenant, turn, lossless.read(calls[0].record) if calls else None)
+        # Whose run goes on follows from the entries alone; what it may do does not matter here.
+        run = read_life(await self._store.ledger.turn_entries(tenant, row.session_id, number), Policy()).current
+        if run.agent is None:
+            return ask
+        agent = await self._inputs.agent(tenant, *run.agent)
+        return replace(ask, pinned=agent, model=None, tool_choice=None, invocation=invocation_of(run))
 
     async def _of_turn(self, tenant: UUID, turn: TurnRow, record: Mapping[str, Any] | None) -> Ask:
         """What all calls of a turn share: its overrides, its input, and the agent that its calls so far were made under."""

@@ -131,6 +131,14 @@ async def endpoint(**answers: Any) -> AsyncIterator[Endpoint]:
         yield found
 
 
+async def taken(place: Endpoint, number: int, seconds: float = 20.0) -> None:
+    """Waits until the endpoint has taken so many requests."""
+    deadline = time.monotonic() + seconds
+    while len(place.taken) < number:
+        assert time.monotonic() < deadline, f"{len(place.taken)} of {number} requests came"
+        await asyncio.sleep(0.02)
+
+
 @dataclass
 class McpPlace:
     """A running MCP server: where it is, what ends it, and what its tools were called with."""
