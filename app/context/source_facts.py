@@ -25,6 +25,7 @@ _BY_KIND: Mapping[str, str] = MappingProxyType(
     {
         "system": "operator",
         "tool": "operator",
+        "control": "service",
         "skill": "operator",
         "skills": "operator",
         "state": "user",

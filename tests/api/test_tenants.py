@@ -17,8 +17,9 @@ from app.services.scope import SCOPES
 from tests.api.conftest import AGENT, message, open_session, running, talking, with_keys
 
 PRIVATE = "PRIVATE-TO-A"
-TOOLS = [{"name": "look"}]
-SCRIPT = [{"text": PRIVATE, "tool_calls": [{"id": "c1", "name": "look", "arguments": "{}"}]}, {"text": "done"}]
+TOOLS = [{"name": "look"}, {"name": "sign", "approval": "always"}]
+ASKED = [{"id": "c1", "name": "look", "arguments": "{}"}, {"id": "c2", "name": "sign", "arguments": "{}"}]
+SCRIPT = [{"text": PRIVATE, "tool_calls": ASKED}, {"text": "done"}]
 ABOUT_NOBODY = {"/problems/{code}", "/validate/{dialect}"}
 """Routes whose path names nothing that belongs to a tenant."""
 
@@ -27,6 +28,7 @@ BODIES: Mapping[str, Any] = {
     "patch_state": {"session": {}},
     "post_entries": {"entries": [message("x")]},
     "post_turn": {"input": "x"},
+    "post_decisions": {"decisions": [{"tool_call_id": "c2", "decision": "deny"}]},
     "post_tool_results": {"results": [{"tool_call_id": "c1", "content": "x"}]},
     "post_model_input": {"input": "x"},
     "put_agent": {**AGENT, "tools": TOOLS},

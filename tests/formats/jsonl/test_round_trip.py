@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.entries.folds import SkillLoaded
 from app.entries.kinds import KINDS
 from app.entries.messages import Entry
 from app.formats.jsonl.read import read
@@ -55,9 +56,13 @@ def test_every_entry_comes_back_to_the_last_code_point(ledger: Ledger):
         assert found.at == entry.at
 
 
+BODIES = {"skill_loaded": SkillLoaded("brief", "sha256:" + "0" * 64, "Be brief.", anchor_seq=2).encode()}
+"""Of kinds whose bodies an import checks."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_entries_of_every_kind_are_taken(kind: str):
-    body = '{"parts":[],"status":"completed","tool_call_id":"c","x":12345678901234567890123,"y":1.0}'
+    body = BODIES.get(kind, '{"parts":[],"status":"completed","tool_call_id":"c","x":12345678901234567890123,"y":1.0}')
     entry = Entry(1, kind, 1, 2, None, "nurse", 1, 3, True, False, '{"a":1e2}', body, b"d", b"d", None, AT)
     session = imported(write_head({}) + write_entry(entry) + write_end(1))
     (found,) = session.entries

@@ -11,7 +11,7 @@ from mcp import types
 from mcp.server.fastmcp import FastMCP, Image
 from pydantic import AnyUrl
 
-from app.config import limits
+from app.config import agent_limits, limits
 from app.entries.ids import blob_digest
 from app.entries.parts import Blob, Media, Text
 from app.outbound.client import Clients
@@ -222,7 +222,7 @@ async def test_a_list_of_many_pages(servers, monkeypatch):
             tool = types.Tool(name=f"t{at}", description=None, inputSchema={"type": "object"})
             return types.ListToolsResult(tools=[tool], nextCursor=str(at + 1))
 
-    monkeypatch.setattr(limits, "TOOL_LIST_PAGES_MAX", 3)
+    monkeypatch.setattr(agent_limits, "TOOL_LIST_PAGES_MAX", 3)
     async with mcp_server(pages) as place:
         found = await servers(place.url).list_tools("notes")
         assert found == {name: RemoteTool(name, "", {"type": "object"}) for name in ("t0", "t1", "t2")}
@@ -230,7 +230,7 @@ async def test_a_list_of_many_pages(servers, monkeypatch):
 
 
 async def test_a_list_that_does_not_come_in_time(servers, monkeypatch):
-    monkeypatch.setattr(limits, "TOOL_LIST_SECONDS_MAX", 0.3)
+    monkeypatch.setattr(agent_limits, "TOOL_LIST_SECONDS_MAX", 0.3)
 
     def define_slow(server: FastMCP, calls: list[Any]) -> None:
         @server._mcp_server.list_tools()

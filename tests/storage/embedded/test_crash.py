@@ -109,7 +109,8 @@ def test_an_initdb_that_outlives_its_service_disturbs_nobody(start, tmp_path):
     left = tmp_path / "data" / "postgres.new-left"
     left.mkdir(parents=True)
     (tmp_path / "data").chmod(0o700)
-    writes = f"while mkdir -p {left}/base; do true > {left}/base/$((n = (n + 1) % 500)); done 2>/dev/null"
+    # It goes on where the folder goes away between the two.
+    writes = f"while :; do mkdir -p {left}/base; : $((n = (n + 1) % 500)); true > {left}/base/$n; done 2>/dev/null"
     with subprocess.Popen(["sh", "-c", writes]) as straggler:
         try:
             first = start(tmp_path / "data")
