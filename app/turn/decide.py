@@ -111,7 +111,7 @@ def _after(run: RunLife, last: CallLife, life: Life) -> Move:
     if run.answers is None:
         return Settle("completed")
     texts = () if last.answer is None else tuple(part for part in last.answer.parts if isinstance(part, Text))
-    return _give_back(run.answers, life, texts, is_error=withheld)
+    return _give_back(run.answers, life, texts or (Text("The agent gave no answer in words."),), is_error=withheld or not texts)
 
 
 def _call(life: Life, run: RunLife, reason: Reason, receipt_seq: int | None, exposure: Exposure = "ordinary") -> Move:

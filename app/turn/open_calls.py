@@ -37,7 +37,7 @@ def _refused(tool: ToolLife, tools: tuple[ToolLife, ...], run: RunLife, last: Ca
     policy = life.policy_of(tool)
     if refused is None and policy is not None and policy.mode == "transfer":
         first = next(one for one in tools if _mode(one, life) == "transfer")
-        refused = None if tool is first else rejection("already-transferred")
+        refused = None if tool is first or first.approval == "requested" else rejection("already-transferred")
     if refused is None and policy is not None and policy.mode == "call" and run.depth >= AGENT_CALLS_NESTED_MAX:
         refused = rejection("nested-too-deep")
     if refused is not None:
@@ -47,7 +47,7 @@ def _refused(tool: ToolLife, tools: tuple[ToolLife, ...], run: RunLife, last: Ca
 
 def _run(tools: tuple[ToolLife, ...], run: RunLife, life: Life) -> Move | None:
     """Plain tools together, else one agent. A tool that was started and has no result ran where nobody saw its end."""
-    ready = [tool for tool in tools if tool.approval != "requested" and _runs_here(tool, life)]
+    ready = [tool for tool in tools if tool.approval != "requested" and life.runs_here(tool)]
     plain = [tool for tool in ready if _mode(tool, life) is None]
     for tool in plain:
         policy = run.policy.tools[tool.call.name]
@@ -61,7 +61,7 @@ def _run(tools: tuple[ToolLife, ...], run: RunLife, life: Life) -> Move | None:
 
 def _await(life: Life) -> Move | None:
     """Everything that waits for somebody, of the outer runs too: they were asked before they called an agent."""
-    waiting = [tool for tool in life.open_tools if tool.approval == "requested" or not _runs_here(tool, life)]
+    waiting = [tool for tool in life.open_tools if tool.approval == "requested" or not life.runs_here(tool)]
     pending = [Pending(tool.call, "approval" if tool.approval == "requested" else "result") for tool in waiting]
     return Await(tuple(pending)) if pending else None
 
@@ -73,8 +73,3 @@ def _hand_over(tools: tuple[ToolLife, ...], run: RunLife, life: Life) -> Move | 
 def _mode(tool: ToolLife, life: Life) -> str | None:
     policy = life.policy_of(tool)
     return None if policy is None else policy.mode
-
-
-def _runs_here(tool: ToolLife, life: Life) -> bool:
-    policy = life.policy_of(tool)
-    return policy is not None and policy.executor != "client"

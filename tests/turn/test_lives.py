@@ -11,8 +11,8 @@ from app.entries.messages import Status
 from app.entries.parts import ToolCall
 from app.entries.trace import Interruption, ModelCallStarted, TurnSettled
 from app.turn.decide import next_move
-from app.turn.life import read_life
 from app.turn.moves import Done
+from app.turn.reading import read_life
 from tests.turn.lives import ALLOWED, POLICY, TOOLS
 from tests.turn.world import World
 

@@ -8,9 +8,9 @@ from app.entries.messages import Message
 from app.entries.parts import Blob, Media, Reasoning, Text
 from app.entries.trace import Interruption, ModelCallFinished, ModelCallStarted, StopRequested, ToolRejected, ToolStarted, TurnError, TurnSettled
 from app.turn.decide import next_move
-from app.turn.life import read_life
 from app.turn.moves import Await, Call, Close, Done, Mend, Move, Refuse, Run, Settle
 from app.turn.policy import Policy
+from app.turn.reading import read_life
 from tests.turn.lives import POLICY, Ledger, answer, answered, finished, result, started, tool
 
 

@@ -28,9 +28,10 @@ from app.entries.trace import (
     TurnSettled,
 )
 from app.turn.decide import next_move
-from app.turn.life import Life, read_life
+from app.turn.life import Life
 from app.turn.moves import Await, Call, Close, Done, Mend, Pending, Refuse, Return, Run, Settle
 from app.turn.policy import Policy
+from app.turn.reading import read_life
 from tests.turn.lives import NURSE, PLANNING, POLICY, TOOLS, Ledger, answer, changed, finished, result, started
 
 CRASHES_MAX = 4

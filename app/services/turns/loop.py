@@ -13,6 +13,7 @@ from app.entries.trace import ModelCallFinished, TurnError, usage_to_json
 from app.services.calls import ModelCalls
 from app.services.consequences import Consequences, follow, is_over, pending_json
 from app.services.running import Running, patiently
+from app.services.turns.adoptions import adopted_seq
 from app.services.turns.runs import Runs
 from app.services.turns.views import Views
 from app.services.write import Draft
@@ -66,15 +67,9 @@ class Loop:
         What was appended beside the claim meanwhile may be a request to stop: then something else follows.
         """
         for _ in range(MOVES_PER_TURN_MAX):
-            found = follow(
-                running.entries,
-                drafts,
-                running.policy,
-                turn=running.number,
-                head_seq=running.head_seq,
-                input_seq=running.facts.input_seq,
-                cut=running.cut,
-            )
+            found = self._follow(running, drafts)
+            if found.adopted is not None:  # somebody may have given the session another agent since the turn was handed over
+                found = self._follow(running, drafts, await self._adopted_seq(running))
             try:
                 if found.awaited is not None:
                     await self._wait(running, found, call, events)
@@ -87,6 +82,22 @@ class Loop:
             else:
                 return found.awaited is not None or is_over(found.move)
         raise RuntimeError("the head of a session moved on without end")
+
+    def _follow(self, running: Running, drafts: Sequence[Draft], adopted_seq: int = 0) -> Consequences:
+        return follow(
+            running.entries,
+            drafts,
+            running.policy,
+            turn=running.number,
+            head_seq=running.head_seq,
+            input_seq=running.facts.input_seq,
+            cut=running.cut,
+            adopted_seq=adopted_seq,
+        )
+
+    async def _adopted_seq(self, running: Running) -> int:
+        key = running.facts.key
+        return await patiently(lambda: adopted_seq(running.writer.ledger, key.tenant, key.session))
 
     async def _settle(
         self, running: Running, found: Consequences, settled: Settle, call: CallWrite | None, events: Sequence[tuple[str, str]]

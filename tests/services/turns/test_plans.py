@@ -94,6 +94,19 @@ async def test_an_invalid_plan_is_repaired_once_and_then_the_turn_only_works(wor
     assert "There is no active plan: `operation` has to be create." in exposures[1]["body"]["messages"][-1]["content"]
 
 
+@pytest.mark.req("S3-18", "S3-19", "X-65", "X-69")
+async def test_progress_alone_is_not_called_an_accepted_plan(world: World) -> None:
+    """Neither is a rejection of an earlier turn called the reason for this call."""
+    session = await planning(world, [plan({"operation": "revise"}, text="So be it."), progress(), {"text": "Done."}])
+    await world.turn(session)
+    assert (await world.turn(session, "again"))["status"] == "completed"
+    last = (await calls_of(world, session))[-1]
+    assert last["continuation"] == {"reason": "execution_only_recovery", "receipt_seq": None}
+    told = (await sent(world, session, last))["body"]["messages"][-1]["content"]
+    assert "accepted" not in told
+    assert "Why:" not in told
+
+
 @pytest.mark.req("S3-28", "S3-29", "T-28")
 @pytest.mark.parametrize(
     ("last", "code"), [(plan(), "control-only"), (progress(), "control-only"), ({"text": ""}, "empty-answer")], ids=["plan", "progress", "nothing"]
