@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from app.config.settings import Settings
-from tests.api.conftest import running, talking
+from tests.api.conftest import on_socket, running, talking
 from tests.outbound.tool_servers.kit import Endpoint, configured, endpoint, taken
 from tests.services.turns.test_crashes import served
-from tests.services.world import World, text
+from tests.services.world import World, client_of, text
 
 PAY = {"text": "Paying.", "tool_calls": [{"id": "c1", "name": "pay", "arguments": '{"amount": 7}'}]}
 DONE = {"text": "Done."}
@@ -126,6 +126,24 @@ async def test_of_two_calls_one_decision_keeps_the_turn_waiting_for_the_other(se
         results = [frame.data["tool_call_id"] for frame in events if frame.event == "tool_result.committed"]
         assert (results, events[-1].event) == (["c1", "c2"], "turn.completed")
         assert [frame.id for frame in events] == sorted({frame.id for frame in events})
+
+
+@pytest.mark.req("T-23", "X-01")
+async def test_approvals_that_come_at_once_on_two_replicas_are_one(settings: Settings) -> None:
+    async with endpoint() as place:
+        here = with_desk(settings, place)
+        async with on_socket(here) as url, on_socket(here) as other, client_of(url) as first, client_of(other) as second:
+            worlds = [World(first), World(second)]
+            session, turn = await waiting(worlds[0])
+            path = f"/sessions/{session}/turns/{turn['id']}/decisions"
+            body = {"decisions": one("approve"), "background": True}
+            answers = await asyncio.gather(*(world.client.post(path, json=body) for world in worlds * 3))
+            assert {answer.status_code for answer in answers} <= {202, 409}
+            assert {answer.json()["code"] for answer in answers if answer.status_code == 409} <= {"session-busy"}
+            await worlds[0].until(session, turn["id"], "completed")
+            assert len(place.taken) == 1
+            kinds = [entry["kind"] for entry in await worlds[0].ledger(session)]
+            assert (kinds.count("approval_decided"), kinds.count("tool_started")) == (1, 1)
 
 
 async def test_a_cancelled_turn_is_not_approved_any_more(settings: Settings) -> None:
