@@ -11,7 +11,7 @@ from app.entries.trace import StopRequested
 from app.storage.types import Append, Appended
 from tests.outbound.tool_servers.kit import endpoint, taken
 from tests.services.turns.faulty import Outage, Real, around_appends, inside, kinds
-from tests.services.turns.test_agents_in_turns import call, put, tool
+from tests.services.turns.test_agents_in_turns import call, calls_of, derived, put, tool
 from tests.services.turns.test_approvals import decide, one, with_desk
 from tests.services.world import World, text
 
@@ -154,3 +154,27 @@ async def test_a_stop_loses_no_result_that_is_back(settings: Settings) -> None:
         assert (await world.turn(session))["status"] == "cancelled"
         results = {entry["body"]["tool_call_id"]: text(entry) for entry in await world.raw(session) if entry["kind"] == "tool_result"}
         assert results["c2"] == "fine"
+
+
+@pytest.mark.req("T-13")
+async def test_a_model_that_a_session_was_switched_to_is_not_that_of_agents_with_their_own(world: World) -> None:
+    """An agent of the same model takes part with the switched one; one that names another keeps its own, in the turn as behind it."""
+    script = [call("consult", 1, q="x"), {"text": "Inner."}, call("hand_over", 2), {"text": "There."}, {"text": "Again."}]
+    await put(world, "expert", script)
+    await put(world, "pharmacy", script)
+    await put(world, "nurse", script, [tool("consult", "expert", "call"), tool("hand_over", "pharmacy", "transfer")])
+    session = await world.session("nurse")
+    switched = {"upstream": "scripted", "name": "gpt-4o", "params": {"script": script}}
+    await world.call("PATCH", f"/sessions/{session}", 200, json={"model": switched})
+    await world.turn(session)
+    await world.turn(session, "again")
+    calls = await calls_of(world, session)
+    assert [(one["agent"], one["model"]) for one in calls] == [
+        ("nurse", "gpt-4o"),
+        ("expert", "expert"),
+        ("nurse", "gpt-4o"),
+        ("pharmacy", "pharmacy"),
+        ("pharmacy", "pharmacy"),
+    ]
+    for one in calls:
+        await derived(world, session, one)
