@@ -132,6 +132,15 @@ async def test_progress_is_a_signal_and_leaves_no_trace_in_the_conversation(worl
     assert [part["type"] for part in answer["body"]["parts"]] == ["text"]
 
 
+@pytest.mark.req("S3-24", "X-74")
+async def test_a_control_of_a_truncated_answer_is_no_call_to_listeners_either(world: World) -> None:
+    session = await planning(world, [{"stop": "length", **plan(text="I wi")}, {"text": "Done."}])
+    found = await world.stream(session)
+    assert not [frame for frame in found if frame.event in ("tool_call.started", "tool_call.delta", "tool_call.completed", "plan.changed")]
+    assert found[-1].event == "turn.completed"
+    assert (await world.call("GET", f"/sessions/{session}/plan", 200)).json()["plan"] is None
+
+
 async def test_a_change_beside_text_is_told_to_listeners_and_the_turn_is_done(world: World) -> None:
     session = await planning(world, [plan(text="I will look.")])
     found = await world.stream(session)
