@@ -128,6 +128,27 @@ async def test_of_two_calls_one_decision_keeps_the_turn_waiting_for_the_other(se
         assert [frame.id for frame in events] == sorted({frame.id for frame in events})
 
 
+@pytest.mark.req("X-06")
+async def test_a_decision_under_a_key_is_taken_once_and_says_so(settings: Settings) -> None:
+    async with endpoint() as place, running(with_desk(settings, place)) as app, talking(app) as client:
+        world = World(client)
+        session, turn = await waiting(world)
+        path = f"/sessions/{session}/turns/{turn['id']}/decisions"
+        headers = {"accept": "application/json", "idempotency-key": "k1"}
+        stale = await world.call("POST", path, 412, json={"decisions": one("approve")}, headers={"if-match": '"1"'})
+        assert stale.json()["code"] == "head-mismatch"
+        unknown = await world.call("POST", path, 422, json={"decisions": one("approve", why="x")})
+        assert [fault["pointer"] for fault in unknown.json()["errors"]] == ["/decisions/0/why"]
+        answers = [await client.post(path, json={"decisions": one("approve")}, headers=headers) for _ in range(2)]
+        assert [(answer.status_code, answer.json()["status"]) for answer in answers] == [(200, "completed")] * 2
+        assert [answer.headers.get("idempotent-replayed") for answer in answers] == [None, "true"]
+        other = await world.call("POST", path, 422, json={"decisions": one("deny")}, headers=headers)
+        assert other.json()["code"] == "idempotency-key-reused"
+        streaming = await client.post(path, json={"decisions": one("approve")}, headers={**headers, "accept": "text/event-stream"})
+        assert [line for line in streaming.text.splitlines() if line.startswith("event: ")][-1] == "event: turn.completed"
+        assert len(place.taken) == 1
+
+
 @pytest.mark.req("T-23", "X-01")
 async def test_approvals_that_come_at_once_on_two_replicas_are_one(settings: Settings) -> None:
     async with endpoint() as place:

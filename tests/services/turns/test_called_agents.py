@@ -169,12 +169,38 @@ async def test_a_model_that_a_session_was_switched_to_is_not_that_of_agents_with
     await world.turn(session)
     await world.turn(session, "again")
     calls = await calls_of(world, session)
-    assert [(one["agent"], one["model"]) for one in calls] == [
+    assert [(made["agent"], made["model"]) for made in calls] == [
         ("nurse", "gpt-4o"),
         ("expert", "expert"),
         ("nurse", "gpt-4o"),
         ("pharmacy", "pharmacy"),
         ("pharmacy", "pharmacy"),
     ]
-    for one in calls:
-        await derived(world, session, one)
+    for made in calls:
+        await derived(world, session, made)
+
+
+@pytest.mark.req("X-79")
+@pytest.mark.parametrize("how", ["retry", "regenerate"])
+async def test_a_turn_that_waits_inside_a_called_agent_is_abandoned_and_answered_again(world: World, how: str) -> None:
+    asks = {"name": "pay", "approval": "always"}
+    first = [call("consult", 1, q="x"), call("pay", 2)]
+    script = [*first, call("consult", 3, q="y"), {"text": "Inner."}, {"text": "Outer."}]
+    if how == "regenerate":
+        script.insert(2, {"text": "New."})
+    await put(world, "expert", script, [asks])
+    await put(world, "nurse", script, [tool("consult", "expert", "call")])
+    session = await world.session("nurse")
+    turn = await world.turn(session)
+    assert [(waits["tool_call_id"], waits["needs"]) for waits in turn["pending"]] == [("c2", "approval")]
+    if how == "regenerate":
+        assert (await world.turn(session, "new", on_pending="abandon"))["status"] == "completed"
+    path, body = f"/sessions/{session}/turns/{turn['id']}/{how}", {"on_pending": "abandon"}
+    again = (await world.call("POST", path, 200, json=body, headers={"accept": "application/json"})).json()
+    assert (again["status"], again["retry_of"]) == ("completed", turn["id"])
+    assert text((await world.raw(session))[-1]) == "Outer."
+    before = (await world.call("GET", f"/sessions/{session}/turns/{turn['id']}", 200)).json()
+    assert (before["status"], before["pending"]) == ("cancelled", [])
+    assert (await world.input(session))["violations"] == []
+    for made in await calls_of(world, session):
+        await derived(world, session, made)
