@@ -159,8 +159,7 @@ class Inputs:
     def target_of(self, agent: AgentRevision, window: Window, ask: Ask, switched: bool) -> Target:
         """The target of a compile: the model in force with what `ask` lays over it.
 
-        `switched`: whether a switch of the session's model holds, which it does until a revision that names another model, and for the agents
-        of other runs where they name the model of the session's own.
+        `switched`: whether a switch of the session's model holds: until a revision that names another model, and in no run of such an agent.
         """
         model, limits = model_in_force(agent, window.settings) if switched else (agent.model, agent.limits)
         override = dict(ask.model or {})
