@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Sequence
 
 from app.config.agent_limits import TOOL_RUNS_AT_ONCE_MAX
-from app.config.limits import ACCEPT_TRIES_MAX
+from app.config.limits import MOVES_PER_TURN_MAX
 from app.context.sources import AgentRevision, Tool
 from app.entries import lossless
 from app.entries.errors import HeadMismatch, NotFound
@@ -101,7 +101,7 @@ def _started(running: Running, run: RunLife, body: ToolStarted) -> Draft:
 
 async def _append(running: Running, draft: Draft) -> None:
     """Appends a result; what was appended beside the claim meanwhile changes nothing about it."""
-    for _ in range(ACCEPT_TRIES_MAX):
+    for _ in range(MOVES_PER_TURN_MAX):
         with contextlib.suppress(HeadMismatch):
             await running.commit([draft])
             return

@@ -204,3 +204,24 @@ async def test_a_turn_that_waits_inside_a_called_agent_is_abandoned_and_answered
     assert (await world.input(session))["violations"] == []
     for made in await calls_of(world, session):
         await derived(world, session, made)
+
+
+@pytest.mark.req("X-01")
+async def test_changes_beside_a_turn_never_lose_a_tools_result(settings: Settings) -> None:
+    async with endpoint() as place, inside(with_desk(settings, place)) as here:
+        world, patches = here.world, 0
+
+        async def raced(append: Append, real: Real) -> Appended:
+            nonlocal patches
+            if "tool_result" in kinds(append) and patches < 24:
+                patches += 1
+                await world.call("PATCH", f"/sessions/{session}/state", 200, json={"session": {"n": patches}})
+            done: Appended = await real()
+            return done
+
+        around_appends(here.store.ledger, raced)
+        look = {"name": "look", "executor": {"kind": "http", "server": "desk"}}
+        session = await world.session(await world.agent([call("look", 1), {"text": "Done."}], tools=[look]))
+        assert (await world.turn(session))["status"] == "completed"
+        assert patches == 24
+        assert [text(entry) for entry in await world.raw(session) if entry["kind"] == "tool_result"] == ["fine"]
