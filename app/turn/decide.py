@@ -87,7 +87,7 @@ def _has_more(life: Life) -> bool:
 
 
 def _cut_short(cut: Cut, life: Life) -> Move:
-    started = tuple(tool for tool in life.open_tools if tool.runs and (policy := life.policy_of(tool)) is not None and policy.mode is None)
+    started = tuple(tool for tool in life.open_tools if tool.starts and (policy := life.policy_of(tool)) is not None and policy.mode is None)
     if started:
         return close(started, rejection("outcome-unknown"))
     if life.open_tools:

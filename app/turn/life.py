@@ -38,7 +38,7 @@ class ToolLife:
 
     call: ToolCall
     run: int = 0
-    runs: int = 0
+    starts: int = 0
     rejected: str | None = None
     result_seq: int | None = None
     approval: Literal["requested"] | Decided | None = None

@@ -7,7 +7,7 @@ all that is left at once; a call that hands the turn over comes last, when every
 from app.config.agent_limits import AGENT_CALLS_NESTED_MAX
 from app.turn.admission import Rejection, acted_on, admit, denial, rejection
 from app.turn.life import CallLife, Life, RunLife, ToolLife
-from app.turn.moves import Await, Close, Closed, Move, Pending, Refuse, Run
+from app.turn.moves import Await, Close, Closed, Move, Pending, Refuse, Start
 
 
 def close(tools: tuple[ToolLife, ...], why: Rejection) -> Close:
@@ -51,12 +51,12 @@ def _run(tools: tuple[ToolLife, ...], run: RunLife, life: Life) -> Move | None:
     plain = [tool for tool in ready if _mode(tool, life) is None]
     for tool in plain:
         policy = run.policy.tools[tool.call.name]
-        if tool.runs and not (policy.repeatable and tool.runs < policy.runs_max):
+        if tool.starts and not (policy.repeatable and tool.starts < policy.starts_max):
             return close((tool,), rejection("outcome-unknown"))
     if plain:
-        return Run(tuple(tool.call for tool in plain), run.index)
+        return Start(tuple(tool.call for tool in plain), run.index)
     called = next((tool for tool in ready if _mode(tool, life) == "call"), None)
-    return None if called is None else Run((called.call,), run.index)
+    return None if called is None else Start((called.call,), run.index)
 
 
 def _await(life: Life) -> Move | None:
@@ -67,7 +67,7 @@ def _await(life: Life) -> Move | None:
 
 
 def _hand_over(tools: tuple[ToolLife, ...], run: RunLife, life: Life) -> Move | None:
-    return next((Run((tool.call,), run.index) for tool in tools if _mode(tool, life) == "transfer"), None)
+    return next((Start((tool.call,), run.index) for tool in tools if _mode(tool, life) == "transfer"), None)
 
 
 def _mode(tool: ToolLife, life: Life) -> str | None:

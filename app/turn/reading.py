@@ -101,10 +101,10 @@ def _add_trace(life: Life, entry: Entry, payload: str) -> None:
                 call = CallLife(finished.call_id, life.steps)
                 _begin(life, entry, call)
             call.status, call.error, call.controls = finished.status, finished.error, finished.controls
-        case ToolStarted() as run if run.tool_call_id in life.tools:
-            life.tools[run.tool_call_id].runs += 1
-            if run.invocation is not None:
-                _enter(life, entry, run)
+        case ToolStarted() as begun if begun.tool_call_id in life.tools:
+            life.tools[begun.tool_call_id].starts += 1
+            if begun.invocation is not None:
+                _enter(life, entry, begun)
         case ToolRejected(tool_call_id, _, code) if tool_call_id in life.tools:
             life.tools[tool_call_id].rejected = code
         case ApprovalRequested(tool_call_id) if tool_call_id in life.tools:

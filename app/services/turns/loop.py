@@ -14,21 +14,21 @@ from app.services.calls import ModelCalls
 from app.services.consequences import Consequences, follow, is_over, pending_json
 from app.services.running import Running, patiently
 from app.services.turns.adoptions import adopted_seq
-from app.services.turns.runs import Runs
+from app.services.turns.starting import Starting
 from app.services.turns.views import Views
 from app.services.write import Draft
 from app.storage.types import CallWrite, SessionPatch, TurnWrite
 from app.turn.decide import next_move
-from app.turn.moves import Call, Done, Mend, Run, Settle
+from app.turn.moves import Call, Done, Mend, Settle, Start
 
 
 class Loop:
     """Runs turns whose claim this process holds. Nothing here belongs to an HTTP response."""
 
-    def __init__(self, calls: ModelCalls, views: Views, runs: Runs) -> None:
+    def __init__(self, calls: ModelCalls, views: Views, starting: Starting) -> None:
         self._calls = calls
         self._views = views
-        self._runs = runs
+        self._starting = starting
 
     async def run(self, running: Running) -> None:
         """Runs a turn until it rests. Raises `FenceLost` where another writer took it."""
@@ -46,8 +46,8 @@ class Loop:
                     if running.stop.is_set():
                         await self._hear_stop(running)
                     rests = call is not None and await self.conclude(running, call.drafts, call.write, call.events)
-                case Run():
-                    drafts = await self._runs.run(running, move)
+                case Start():
+                    drafts = await self._starting.start(running, move)
                     if drafts is None:
                         await self._hear_stop(running)
                     rests = bool(drafts) and await self.conclude(running, drafts or [])

@@ -19,17 +19,17 @@ from app.services.tools import ToolRuns
 from app.services.turns.skills import loaded_skill
 from app.services.write import Draft
 from app.turn.life import RunLife
-from app.turn.moves import Run
+from app.turn.moves import Start
 
 
-class Runs:
-    """Does `Run` moves."""
+class Starting:
+    """Does `Start` moves."""
 
     def __init__(self, tools: ToolRuns, revisions: Revisions) -> None:
         self._tools = tools
         self._revisions = revisions
 
-    async def run(self, running: Running, move: Run) -> list[Draft] | None:
+    async def start(self, running: Running, move: Start) -> list[Draft] | None:
         """Runs the tools of the move, or begins the run of the agent that it names.
 
         What it returns is appended by the loop together with all that follows from it; empty where that is done. None: something was
