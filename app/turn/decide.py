@@ -110,7 +110,8 @@ def _after(run: RunLife, last: CallLife, life: Life) -> Move:
         return _call(life, run, "tool_completed", max(tool.result_seq or 0 for tool in last.tools))
     if run.answers is None:
         return Settle("completed")
-    texts = () if last.answer is None else tuple(part for part in last.answer.parts if isinstance(part, Text))
+    # Without what its provider put with a text, and wants back in an answer alone.
+    texts = () if last.answer is None else tuple(Text(part.text, part.blob) for part in last.answer.parts if isinstance(part, Text))
     return _give_back(run.answers, life, texts or (Text("The agent gave no answer in words."),), is_error=withheld or not texts)
 
 
