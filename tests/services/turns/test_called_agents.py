@@ -65,8 +65,9 @@ async def test_an_outage_while_an_agent_enters_loses_nothing(settings: Settings)
         assert (await world.until(session, turn["id"], "completed", "interrupted"))["status"] == "completed"
 
 
+@pytest.mark.parametrize("end", ["completed", "cancelled"])
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_of_a_hand_over_and_a_change_of_agent_the_later_one_holds(world: World, when: str) -> None:
+async def test_of_a_hand_over_and_a_change_of_agent_the_later_one_holds(world: World, when: str, end: str) -> None:
     script = [call("lookup", 1), call("hand_over", 2), call("lookup", 3), {"text": "Pharmacy here."}]
     for name in ("doctor", "pharmacy"):
         await put(world, name, script, [{"name": "lookup"}])
@@ -78,7 +79,10 @@ async def test_of_a_hand_over_and_a_change_of_agent_the_later_one_holds(world: W
     turn = await world.results(session, turn["id"], [result("c1")])
     if when == "after":
         await world.call("PATCH", f"/sessions/{session}", 200, json={"agent": "doctor"})
-    assert (await world.results(session, turn["id"], [result("c3")]))["status"] == "completed"
+    if end == "completed":
+        assert (await world.results(session, turn["id"], [result("c3")]))["status"] == end
+    else:
+        await world.call("POST", f"/sessions/{session}/turns/{turn['id']}/cancel", 200, json={})
     kept = (await world.call("GET", f"/sessions/{session}", 200)).json()["agent"]
     assert kept == ("doctor" if when == "after" else "pharmacy")
     assert (await world.input(session))["agent"]["name"] == kept
