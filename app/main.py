@@ -44,8 +44,8 @@ from app.services.turns.desk import Desk
 from app.services.turns.endings import Endings
 from app.services.turns.keeper import Keeper, stop_all
 from app.services.turns.loop import Loop
-from app.services.turns.runs import Runs
 from app.services.turns.service import TurnService
+from app.services.turns.starting import Starting
 from app.services.turns.views import Views
 from app.services.verify import Verifier
 from app.services.write import Writer
@@ -120,7 +120,7 @@ class House:
         writer = Writer(store.ledger, targets.counter(STAND_IN).count)
         states = States(store, revisions)
         calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, ExactCounts(targets, outbound.count), states)
-        loop = Loop(calls, views, Runs(ToolRuns(servers), revisions))
+        loop = Loop(calls, views, Starting(ToolRuns(servers), revisions))
         desk = Desk(store, writer, revisions, states, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
         if settings.fetch_media != "off":
             desk.fetch = outbound.media(private=settings.fetch_media == "any").fetch

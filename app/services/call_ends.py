@@ -69,7 +69,7 @@ class CallEnds:
             usage=None if usage is None else lossless.dumps(usage_to_json(usage, source)),
             answer_offset=0 if answer.parts else None,
         )
-        calls = [part for part in answer.parts if isinstance(part, ToolCall)] if whole else []
+        calls = [part for part in answer.parts if isinstance(part, ToolCall) and not relay.hides(part.name)] if whole else []
         events = [event("progress", text=line) for line in controlled.progress]
         return Ended(drafts, write, [*events, *map(_completed, calls)])
 

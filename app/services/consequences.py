@@ -17,9 +17,10 @@ from app.entries.trace import CutReason, Interruption, ToolRejected, TurnSettled
 from app.services.write import Draft
 from app.storage.types import SessionPatch
 from app.turn.decide import next_move
-from app.turn.life import Life, RunLife, read_life
+from app.turn.life import Life, RunLife
 from app.turn.moves import Await, Close, Done, Mend, Move, Pending, Refuse, Return, Settle
 from app.turn.policy import AgentPolicy, Policy
+from app.turn.reading import go_on, read_life
 
 _UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
 Mending = Callable[[Mend], list[Draft]]
@@ -72,22 +73,23 @@ def follow(
     head_seq: int,
     input_seq: int | None = None,
     cut: CutReason | None = None,
+    adopted_seq: int = 0,
     mend: Mending | None = None,
 ) -> Consequences:
     """Everything that the turn's entries and the new drafts settle by themselves, in the order in which it is appended.
 
-    `cut` is a reason to end that no entry tells yet; `mend` gives the drafts of a call that started and never finished.
+    `cut` and `adopted_seq` are what no entry of the turn tells (`read_life`); `mend` gives the drafts of a call that started and never finished.
     Ends: each round adds the result of a call, the end of a call, or the end of the turn.
     """
     found = Consequences(list(drafts))
     known = [*entries, *(provisional(draft, head_seq + 1 + at) for at, draft in enumerate(drafts))]
+    life = read_life(known, policy, input_seq=input_seq, cut=cut, adopted_seq=adopted_seq)
     while True:
-        life = read_life(known, policy, input_seq=input_seq, cut=cut)
         move = next_move(life)
         if isinstance(move, Settle):
             found.adopted = _adopted(move, policy)
         added = _drafts(move, life, turn, mend, found.adopted)
-        known += [provisional(draft, head_seq + 1 + len(found.drafts) + at) for at, draft in enumerate(added)]
+        go_on(life, [provisional(draft, head_seq + 1 + len(found.drafts) + at) for at, draft in enumerate(added)])
         found.drafts += added
         if not added or isinstance(move, Settle):
             found.move = move

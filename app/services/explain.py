@@ -26,8 +26,8 @@ from app.services.turns.inputs import read_parts, with_known_media
 from app.services.write import spoken
 from app.storage.rows import CallRow, SessionRow, TurnRow
 from app.storage.store import Store
-from app.turn.life import read_life
 from app.turn.policy import Policy
+from app.turn.reading import read_life
 
 
 @dataclass(frozen=True, slots=True)

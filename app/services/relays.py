@@ -31,6 +31,10 @@ class Relay:
     stopped: bool = False
     _unheard: set[int] = field(default_factory=set)
 
+    def hides(self, name: str) -> bool:
+        """Whether a call of that name is none to a listener."""
+        return self.controlled and name in CONTROLS
+
     async def read(self, dispatch: Dispatch, running: Running) -> None:
         """Reads the answer in a task of its own, so that a stop ends it at once. Raises `FenceLost` where another took the turn."""
         reading = asyncio.create_task(self._read(dispatch, running))
@@ -68,7 +72,7 @@ class Relay:
     def _say(self, delta: Delta, running: Running) -> None:
         if isinstance(delta, ToolCallStarted):
             delta = self.names.name(delta)
-            if self.controlled and delta.name in CONTROLS:
+            if self.hides(delta.name):
                 self._unheard.add(delta.part)
         self.fold.add(delta)
         if self._unheard and isinstance(delta, (ToolCallStarted, ToolCallDelta)) and delta.part in self._unheard:

@@ -18,8 +18,9 @@ from app.services.consequences import committed_events
 from app.services.streams import Event, TurnKey, TurnStream
 from app.services.write import Draft, Writer
 from app.storage.types import Append, CallWrite, SessionPatch, TurnWrite, committed
-from app.turn.life import Life, RunLife, read_life
+from app.turn.life import Life, RunLife
 from app.turn.policy import AgentPolicy, Policy, ToolPolicy
+from app.turn.reading import read_life
 
 T = TypeVar("T")
 

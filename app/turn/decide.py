@@ -87,7 +87,7 @@ def _has_more(life: Life) -> bool:
 
 
 def _cut_short(cut: Cut, life: Life) -> Move:
-    started = tuple(tool for tool in life.open_tools if tool.runs and (policy := life.policy_of(tool)) is not None and policy.mode is None)
+    started = tuple(tool for tool in life.open_tools if tool.starts and (policy := life.policy_of(tool)) is not None and policy.mode is None)
     if started:
         return close(started, rejection("outcome-unknown"))
     if life.open_tools:
@@ -110,8 +110,9 @@ def _after(run: RunLife, last: CallLife, life: Life) -> Move:
         return _call(life, run, "tool_completed", max(tool.result_seq or 0 for tool in last.tools))
     if run.answers is None:
         return Settle("completed")
-    texts = () if last.answer is None else tuple(part for part in last.answer.parts if isinstance(part, Text))
-    return _give_back(run.answers, life, texts, is_error=withheld)
+    # Without what its provider put with a text, and wants back in an answer alone.
+    texts = () if last.answer is None else tuple(Text(part.text, part.blob) for part in last.answer.parts if isinstance(part, Text))
+    return _give_back(run.answers, life, texts or (Text("The agent gave no answer in words."),), is_error=withheld or not texts)
 
 
 def _call(life: Life, run: RunLife, reason: Reason, receipt_seq: int | None, exposure: Exposure = "ordinary") -> Move:

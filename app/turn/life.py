@@ -1,42 +1,16 @@
-"""A turn's life so far, read from its own entries of all families."""
+"""A turn's life so far: what `next_move` looks at."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal
 
-from app.entries.messages import Answer, Entry, ToolResult, decode
+from app.entries.messages import Answer
 from app.entries.parts import ToolCall
 from app.entries.plans import Exposure
-from app.entries.settings import PlanChanged
-from app.entries.trace import (
-    TRACE_BODIES,
-    AgentMode,
-    ApprovalDecided,
-    ApprovalRequested,
-    CallStatus,
-    CutReason,
-    Decided,
-    Interruption,
-    ModelCallFinished,
-    ModelCallStarted,
-    StopReason,
-    StopRequested,
-    ToolRejected,
-    ToolStarted,
-    TurnError,
-    TurnSettled,
-    decode_trace,
-)
+from app.entries.trace import AgentMode, CallStatus, CutReason, Decided, TurnError, TurnSettled
 from app.turn.policy import AgentPolicy, Policy, ToolPolicy
 
 SHUTDOWN = TurnError("shutdown", "The service was shut down while the turn ran; what it had received is kept.")
 LEASE_LOST = TurnError("lease-lost", "The process that ran the turn was lost; what it had received is kept.")
-
-# A stop by somebody is a cancelled turn; the end of the process that ran it is an interrupted one.
-_CUT_BY_STOP: Mapping[StopReason, CutReason] = MappingProxyType(
-    {"cancel": "user", "stop": "user", "disconnect": "user", "interrupt": "superseded", "shutdown": "terminated"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +38,7 @@ class ToolLife:
 
     call: ToolCall
     run: int = 0
-    runs: int = 0
+    starts: int = 0
     rejected: str | None = None
     result_seq: int | None = None
     approval: Literal["requested"] | Decided | None = None
@@ -136,7 +110,10 @@ class RunLife:
 
 @dataclass(slots=True)
 class Life:
-    """Everything that `next_move` looks at. Read it with `read_life`; nothing changes it afterwards."""
+    """Everything that `next_move` looks at. Read it with `read_life`; only `go_on` changes it afterwards.
+
+    `adopted_seq` is the session's last adoption of an agent, as far as it is known.
+    """
 
     policy: Policy
     runs: list[RunLife] = field(default_factory=list)
@@ -144,6 +121,7 @@ class Life:
     tools: dict[str, ToolLife] = field(default_factory=dict)
     cut: Cut | None = None
     settled: TurnSettled | None = None
+    adopted_seq: int = 0
 
     @property
     def steps(self) -> int:
@@ -169,119 +147,21 @@ class Life:
 
     @property
     def handed_to(self) -> tuple[str, int] | None:
-        """The agent that the turn was handed to last, outside of any call: the session adopts it."""
+        """The agent that the turn was handed to last, outside of any call: the session adopts it, unless it adopted another one since."""
         found = next((run for run in reversed(self.runs) if run.mode == "transfer" and run.answers is None), None)
-        return None if found is None else found.agent
+        return None if found is None or (found.cause_seq or 0) < self.adopted_seq else found.agent
 
     def policy_of(self, tool: ToolLife) -> ToolPolicy | None:
         """The tool that a call names, of the agent that made it."""
         return self.runs[tool.run].policy.tools.get(tool.call.name)
+
+    def runs_here(self, tool: ToolLife) -> bool:
+        """Whether the service runs the call itself, whatever comes before that; the client's are the others."""
+        policy = self.policy_of(tool)
+        return policy is not None and policy.executor != "client"
 
     def _entered(self, run: RunLife) -> RunLife | None:
         for inner in reversed(self.runs):
             if inner.parent is run and (inner.mode == "transfer" or self.tools[inner.tool_call_id or ""].result_seq is None):
                 return inner
         return None
-
-
-def read_life(entries: Sequence[Entry], policy: Policy, *, input_seq: int | None = None, cut: CutReason | None = None) -> Life:
-    """The life that a turn's own entries tell, in the order of `seq`.
-
-    A turn that repeats another, or whose input was not stored, may have no message of its own: what it answers to is
-    `input_seq`. `cut` is a reason to end that stands in no entry yet, such as a holder that was found gone.
-    """
-    life = Life(policy, [RunLife(0, policy.agent, cause_seq=input_seq)])
-    for entry in entries:
-        if entry.payload is None:
-            continue
-        if entry.kind in ("assistant_message", "tool_result", "agent_message"):
-            _add_message(life, entry, entry.payload)
-        elif entry.kind in TRACE_BODIES:
-            _add_trace(life, entry, entry.payload)
-        elif entry.kind == PlanChanged.kind:
-            change = PlanChanged.decode(entry.payload)
-            call = _call(life, change.call_id)
-            if call is not None:
-                call.accepted.append(change.accepted)
-                call.change_seq = entry.seq
-    if cut is not None and life.cut is None:
-        life.cut = Cut(cut)
-    return life
-
-
-def _add_message(life: Life, entry: Entry, payload: str) -> None:
-    if entry.kind == "agent_message":
-        run = life.runs[entry.invocation] if 0 < entry.invocation < len(life.runs) else None
-        if run is not None and run.cause_seq is None:
-            run.cause_seq = entry.seq
-        return
-    body = decode(entry.kind, payload)
-    if isinstance(body, ToolResult):
-        _add_result(life, body.tool_call_id, entry.seq)
-        return
-    call = _call(life, body.call_id) if isinstance(body, Answer) else None
-    if call is None or not isinstance(body, Answer):
-        return
-    call.answer = body
-    for part in body.parts:
-        if isinstance(part, ToolCall) and part.tool_call_id not in life.tools:
-            call.tools.append(life.tools.setdefault(part.tool_call_id, ToolLife(part, _run(life, entry).index)))
-
-
-def _add_result(life: Life, tool_call_id: str, seq: int) -> None:
-    tool = life.tools.get(tool_call_id)
-    if tool is None or tool.result_seq is not None:
-        return
-    tool.result_seq = seq
-    for run in life.runs:
-        if run.tool_call_id == tool_call_id and run.cause_seq is None:
-            run.cause_seq = seq
-
-
-def _add_trace(life: Life, entry: Entry, payload: str) -> None:
-    match decode_trace(entry.kind, payload):
-        case ModelCallStarted() as started:
-            main = started.purpose == "main"
-            _begin(life, entry, CallLife(started.call_id, started.step_index, main, started.tools, started.allowed, started.exposure))
-        case ModelCallFinished() as finished:
-            call = _call(life, finished.call_id)
-            if call is None:  # a refused preflight may have no start of its own
-                call = CallLife(finished.call_id, life.steps)
-                _begin(life, entry, call)
-            call.status, call.error, call.controls = finished.status, finished.error, finished.controls
-        case ToolStarted() as run if run.tool_call_id in life.tools:
-            life.tools[run.tool_call_id].runs += 1
-            if run.invocation is not None:
-                _enter(life, entry, run)
-        case ToolRejected(tool_call_id, _, code) if tool_call_id in life.tools:
-            life.tools[tool_call_id].rejected = code
-        case ApprovalRequested(tool_call_id) if tool_call_id in life.tools:
-            life.tools[tool_call_id].approval = "requested"
-        case ApprovalDecided(tool_call_id, decision, reason) if tool_call_id in life.tools:
-            life.tools[tool_call_id].approval, life.tools[tool_call_id].denied_because = decision, reason
-        case StopRequested(reason):
-            life.cut = life.cut or Cut(_CUT_BY_STOP[reason])
-        case Interruption(why):
-            life.cut = Cut(why if life.cut is None else life.cut.reason, recorded=True)
-        case TurnSettled() as settled:
-            life.settled = settled
-
-
-def _begin(life: Life, entry: Entry, call: CallLife) -> None:
-    life.calls.append(call)
-    _run(life, entry).calls.append(call)
-
-
-def _enter(life: Life, entry: Entry, started: ToolStarted) -> None:
-    """Another agent's run begins. Runs are numbered in the order in which they begin."""
-    agent = (started.agent or "", started.revision or 0)
-    policy = life.policy.others.get(agent, AgentPolicy())
-    life.runs.append(RunLife(len(life.runs), policy, agent, _run(life, entry), started.mode, started.tool_call_id))
-
-
-def _run(life: Life, entry: Entry) -> RunLife:
-    return life.runs[entry.invocation] if entry.invocation < len(life.runs) else life.runs[0]
-
-
-def _call(life: Life, call_id: str | None) -> CallLife | None:
-    return next((call for call in reversed(life.calls) if call.call_id == call_id), None)

@@ -29,8 +29,8 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """Run these admitted server-side tools, all at once: append a `tool_started` for each, run them, append their results.
+class Start:
+    """Start these admitted server-side tools, all at once: append a `tool_started` for each, run them, append their results.
 
     One that is another agent stands alone: its run begins, and the turn goes on in it.
     """
@@ -139,4 +139,4 @@ class Done:
     error: TurnError | None = None
 
 
-Move = Call | Run | Refuse | Return | Await | Close | Mend | Settle | Done
+Move = Call | Start | Refuse | Return | Await | Close | Mend | Settle | Done

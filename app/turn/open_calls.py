@@ -7,7 +7,7 @@ all that is left at once; a call that hands the turn over comes last, when every
 from app.config.agent_limits import AGENT_CALLS_NESTED_MAX
 from app.turn.admission import Rejection, acted_on, admit, denial, rejection
 from app.turn.life import CallLife, Life, RunLife, ToolLife
-from app.turn.moves import Await, Close, Closed, Move, Pending, Refuse, Run
+from app.turn.moves import Await, Close, Closed, Move, Pending, Refuse, Start
 
 
 def close(tools: tuple[ToolLife, ...], why: Rejection) -> Close:
@@ -37,7 +37,7 @@ def _refused(tool: ToolLife, tools: tuple[ToolLife, ...], run: RunLife, last: Ca
     policy = life.policy_of(tool)
     if refused is None and policy is not None and policy.mode == "transfer":
         first = next(one for one in tools if _mode(one, life) == "transfer")
-        refused = None if tool is first else rejection("already-transferred")
+        refused = None if tool is first or first.approval == "requested" else rejection("already-transferred")
     if refused is None and policy is not None and policy.mode == "call" and run.depth >= AGENT_CALLS_NESTED_MAX:
         refused = rejection("nested-too-deep")
     if refused is not None:
@@ -47,34 +47,29 @@ def _refused(tool: ToolLife, tools: tuple[ToolLife, ...], run: RunLife, last: Ca
 
 def _run(tools: tuple[ToolLife, ...], run: RunLife, life: Life) -> Move | None:
     """Plain tools together, else one agent. A tool that was started and has no result ran where nobody saw its end."""
-    ready = [tool for tool in tools if tool.approval != "requested" and _runs_here(tool, life)]
+    ready = [tool for tool in tools if tool.approval != "requested" and life.runs_here(tool)]
     plain = [tool for tool in ready if _mode(tool, life) is None]
     for tool in plain:
         policy = run.policy.tools[tool.call.name]
-        if tool.runs and not (policy.repeatable and tool.runs < policy.runs_max):
+        if tool.starts and not (policy.repeatable and tool.starts < policy.starts_max):
             return close((tool,), rejection("outcome-unknown"))
     if plain:
-        return Run(tuple(tool.call for tool in plain), run.index)
+        return Start(tuple(tool.call for tool in plain), run.index)
     called = next((tool for tool in ready if _mode(tool, life) == "call"), None)
-    return None if called is None else Run((called.call,), run.index)
+    return None if called is None else Start((called.call,), run.index)
 
 
 def _await(life: Life) -> Move | None:
     """Everything that waits for somebody, of the outer runs too: they were asked before they called an agent."""
-    waiting = [tool for tool in life.open_tools if tool.approval == "requested" or not _runs_here(tool, life)]
+    waiting = [tool for tool in life.open_tools if tool.approval == "requested" or not life.runs_here(tool)]
     pending = [Pending(tool.call, "approval" if tool.approval == "requested" else "result") for tool in waiting]
     return Await(tuple(pending)) if pending else None
 
 
 def _hand_over(tools: tuple[ToolLife, ...], run: RunLife, life: Life) -> Move | None:
-    return next((Run((tool.call,), run.index) for tool in tools if _mode(tool, life) == "transfer"), None)
+    return next((Start((tool.call,), run.index) for tool in tools if _mode(tool, life) == "transfer"), None)
 
 
 def _mode(tool: ToolLife, life: Life) -> str | None:
     policy = life.policy_of(tool)
     return None if policy is None else policy.mode
-
-
-def _runs_here(tool: ToolLife, life: Life) -> bool:
-    policy = life.policy_of(tool)
-    return policy is not None and policy.executor != "client"

@@ -14,13 +14,13 @@ class ToolPolicy:
     """One tool of an agent.
 
     `declared`: neither switched off in the document nor masked by the turn. `repeatable`: a run whose end nobody saw may be run again,
-    `runs_max` times in all. `mode`: of a tool that is another agent.
+    `starts_max` times in all. `mode`: of a tool that is another agent.
     """
 
     executor: Executor = "client"
     declared: bool = True
     repeatable: bool = False
-    runs_max: int = 2
+    starts_max: int = 2
     mode: AgentMode | None = None
 
 

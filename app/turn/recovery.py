@@ -1,8 +1,8 @@
 """What follows an answer that moved the turn no further: of controls alone, or of nothing (S3-28…30, T-28).
 
 Choices that the requirements leave open: an empty answer ends the turn at once, also on a repair; an answer of a progress line alone counts
-as control-only; an answer with a plan change that was accepted counts as valid, whatever else of it was rejected. The allowance of one
-repair and one execution-only call is the turn's, and useful answers in between do not restore it.
+as control-only, and the call after it is a recovery; an answer with a plan change that was accepted counts as valid, whatever else of it was
+rejected. The allowance of one repair and one execution-only call is the turn's, and useful answers in between do not restore it.
 """
 
 from typing import Literal
@@ -44,7 +44,7 @@ def recover(run: RunLife, calls: list[CallLife], last: CallLife) -> tuple[Exposu
         return "control-only"
     if found == "control_invalid" and repairs:
         return "plan_repair", "plan_rejected"
-    return "execution_only", "plan_updated" if found == "control_valid" else "execution_only_recovery"
+    return "execution_only", "plan_updated" if any(last.accepted) else "execution_only_recovery"
 
 
 def left(calls: list[CallLife]) -> tuple[int, int]:

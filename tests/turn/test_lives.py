@@ -11,8 +11,8 @@ from app.entries.messages import Status
 from app.entries.parts import ToolCall
 from app.entries.trace import Interruption, ModelCallStarted, TurnSettled
 from app.turn.decide import next_move
-from app.turn.life import read_life
 from app.turn.moves import Done
+from app.turn.reading import read_life
 from tests.turn.lives import ALLOWED, POLICY, TOOLS
 from tests.turn.world import World
 
@@ -39,7 +39,7 @@ def check(world: World) -> None:
     for tool_call_id, runs in world.tool_runs.items():
         policy = TOOLS[calls[tool_call_id][0].name]
         assert policy.executor != "client"
-        assert runs <= (policy.runs_max if policy.repeatable else 1), "no tool twice"
+        assert runs <= (policy.starts_max if policy.repeatable else 1), "no tool twice"
     for tool_call_id in (*world.tool_runs, *world.handed_out):
         call, answer = calls[tool_call_id]
         assert TOOLS[call.name].declared, "what is not admitted reaches nobody"

@@ -8,9 +8,9 @@ from app.entries.messages import Message
 from app.entries.parts import Blob, Media, Reasoning, Text
 from app.entries.trace import Interruption, ModelCallFinished, ModelCallStarted, StopRequested, ToolRejected, ToolStarted, TurnError, TurnSettled
 from app.turn.decide import next_move
-from app.turn.life import read_life
-from app.turn.moves import Await, Call, Close, Done, Mend, Move, Refuse, Run, Settle
+from app.turn.moves import Await, Call, Close, Done, Mend, Move, Refuse, Settle, Start
 from app.turn.policy import Policy
+from app.turn.reading import read_life
 from tests.turn.lives import POLICY, Ledger, answer, answered, finished, result, started, tool
 
 
@@ -79,13 +79,13 @@ def test_a_turn_waits_on_while_others_are_pending_and_goes_on_with_the_last_resu
 def test_the_services_own_tools_run_before_the_client_is_asked():
     ask, pay = tool("ask"), tool("pay")
     ledger = answered(ask, pay, stop_reason="tool_calls")
-    assert move(ledger) == Run((pay,))
+    assert move(ledger) == Start((pay,))
     ledger.append(ToolStarted(pay.tool_call_id, "pay"), result(pay.tool_call_id))
     assert isinstance(move(ledger), Await)
 
 
 def test_calls_of_a_server_that_says_stop_are_acted_on():
-    assert move(answered(tool("pay"), stop_reason="finished")) == Run((tool("pay"),))
+    assert move(answered(tool("pay"), stop_reason="finished")) == Start((tool("pay"),))
 
 
 @pytest.mark.req("S0-18")
@@ -261,7 +261,7 @@ def test_a_started_tool_is_never_run_again_unless_repeatable():
     assert (found.tool_calls, found.code) == ((pay,), "outcome-unknown")
     ledger = answered(look, stop_reason="tool_calls")
     ledger.append(ToolStarted(look.tool_call_id))
-    assert move(ledger) == Run((look,))
+    assert move(ledger) == Start((look,))
     ledger.append(ToolStarted(look.tool_call_id))
     assert isinstance(move(ledger), Close)
 

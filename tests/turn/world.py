@@ -28,9 +28,10 @@ from app.entries.trace import (
     TurnSettled,
 )
 from app.turn.decide import next_move
-from app.turn.life import Life, read_life
-from app.turn.moves import Await, Call, Close, Done, Mend, Pending, Refuse, Return, Run, Settle
+from app.turn.life import Life
+from app.turn.moves import Await, Call, Close, Done, Mend, Pending, Refuse, Return, Settle, Start
 from app.turn.policy import Policy
+from app.turn.reading import read_life
 from tests.turn.lives import NURSE, PLANNING, POLICY, TOOLS, Ledger, answer, changed, finished, result, started
 
 CRASHES_MAX = 4
@@ -124,7 +125,7 @@ class World:
                 number = int(call_id.removeprefix("mcl_"))
                 said = [self.partial(number, status)] if self.chance(2) else []
                 self.append(*said, ModelCallFinished(call_id, status, error=error), run=self.run_of(number))
-            case Run(calls, run):
+            case Start(calls, run):
                 self.run_tools(calls, run)
             case Refuse(call, code, _, run):
                 self.append(ToolRejected(call.tool_call_id, call.name, code), result(call.tool_call_id), run=run)

@@ -21,7 +21,7 @@ _WHY: Mapping[ContinuationReason, str] = MappingProxyType(
         "tool_completed": "The calls that you made have their results.",
         "plan_updated": "Your plan change was accepted. Do not send it again.",
         "plan_rejected": "Your plan change was rejected. Do not send the same change again.",
-        "execution_only_recovery": "Your plan change was rejected again. Leave the plan as it is.",
+        "execution_only_recovery": "Your last answer did no work. Leave the plan as it is.",
     }
 )
 _ORDINARY = "Answer the user or call a tool. Changing the plan or telling of progress is no answer."
@@ -42,7 +42,7 @@ def _text(sources: Sources, continuation: Continuation) -> str:
     receipt = "" if continuation.receipt_seq is None else f' receipt="{continuation.receipt_seq}"'
     lines = [f'<{TAG} reason="{continuation.reason}"{receipt}>', _WHY[continuation.reason]]
     change = sources.plan_change
-    if change is not None and change.feedback is not None and continuation.reason in ("plan_rejected", "execution_only_recovery"):
+    if change is not None and change.feedback is not None and continuation.receipt_seq == sources.plan_seq:
         lines.append(f"Why: {_escaped(change.feedback)}")
     repair = continuation.exposure == "plan_repair"
     lines.append(f"Obligation: {'repair_plan_control' if repair else 'respond_or_act'}. {_REPAIR if repair else _ORDINARY}")

@@ -15,7 +15,8 @@ from app.services.turns.inputs import IdempotencyKey
 from app.services.turns.resuming import Resuming
 from app.services.write import Draft
 from app.storage.rows import TurnRow
-from app.turn.life import Life, read_life
+from app.turn.life import Life
+from app.turn.reading import read_life
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ def _fresh(life: Life, decisions: Sequence[GivenDecision], row: TurnRow) -> list
     made: dict[str, Decided] = {}
     for at, given in enumerate(decisions):
         tool = life.tools.get(given.tool_call_id)
-        if tool is None or tool.approval is None:
+        settled = row.status in SETTLED
+        if tool is None or tool.approval is None or (tool.approval == "requested" and tool.result_seq is not None and not settled):
             raise Invalid(
                 [Fault(f"/decisions/{at}/tool_call_id", "no-approval-asked", "Of this call nobody asked for an approval; see the turn's `pending`.")]
             )
@@ -80,7 +82,7 @@ def _fresh(life: Life, decisions: Sequence[GivenDecision], row: TurnRow) -> list
             decided = ApprovalDecided(given.tool_call_id, given.decision, given.reason)
             fresh[given.tool_call_id] = of_run(Draft(decided.kind, decided.encode(), row.number), life.runs[tool.run])
         elif before != given.decision:
-            if row.status in SETTLED or before is None:
+            if settled:
                 raise Conflict("The turn is settled; its calls have their results.", "turn-settled")
             raise Conflict("This call was decided on already; a decision never changes.", "decision-conflict")
     return list(fresh.values())

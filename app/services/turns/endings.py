@@ -14,6 +14,7 @@ from app.entries.trace import CutReason, StopReason, StopRequested
 from app.services.consequences import Consequences, committed_events, follow
 from app.services.running import decode_options
 from app.services.streams import Event, TurnKey, encode_events
+from app.services.turns.adoptions import adopted_seq
 from app.services.turns.desk import Desk
 from app.services.turns.loop import error_json, rested, usage_of
 from app.services.turns.mending import Mended, read_log
@@ -157,16 +158,17 @@ class Endings:
         """Appends the drafts and all that follows from them, up to the turn's end, with the events that tell of it."""
         desk = self._desk
         entries = await desk.store.ledger.turn_entries(tenant, session.session_id, row.number)
-        policy = (await desk.cast(tenant, session, entries)).policy(decode_options(row.options))
+        cast = await desk.cast(tenant, session, entries)
         mended = mended or Mended()
         found = follow(
             entries,
             drafts,
-            policy,
+            cast.policy(decode_options(row.options)),
             turn=row.number,
             head_seq=session.head_seq,
             input_seq=row.input_seq,
             cut=cut,
+            adopted_seq=await adopted_seq(desk.store.ledger, tenant, session.session_id) if cast.others else 0,
             mend=lambda move: mended.drafts(move, row.number, entries),
         )
         events = await self._events(tenant, session, row, found)

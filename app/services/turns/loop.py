@@ -13,21 +13,22 @@ from app.entries.trace import ModelCallFinished, TurnError, usage_to_json
 from app.services.calls import ModelCalls
 from app.services.consequences import Consequences, follow, is_over, pending_json
 from app.services.running import Running, patiently
-from app.services.turns.runs import Runs
+from app.services.turns.adoptions import adopted_seq
+from app.services.turns.starting import Starting
 from app.services.turns.views import Views
 from app.services.write import Draft
 from app.storage.types import CallWrite, SessionPatch, TurnWrite
 from app.turn.decide import next_move
-from app.turn.moves import Call, Done, Mend, Run, Settle
+from app.turn.moves import Call, Done, Mend, Settle, Start
 
 
 class Loop:
     """Runs turns whose claim this process holds. Nothing here belongs to an HTTP response."""
 
-    def __init__(self, calls: ModelCalls, views: Views, runs: Runs) -> None:
+    def __init__(self, calls: ModelCalls, views: Views, starting: Starting) -> None:
         self._calls = calls
         self._views = views
-        self._runs = runs
+        self._starting = starting
 
     async def run(self, running: Running) -> None:
         """Runs a turn until it rests. Raises `FenceLost` where another writer took it."""
@@ -45,8 +46,8 @@ class Loop:
                     if running.stop.is_set():
                         await self._hear_stop(running)
                     rests = call is not None and await self.conclude(running, call.drafts, call.write, call.events)
-                case Run():
-                    drafts = await self._runs.run(running, move)
+                case Start():
+                    drafts = await self._starting.start(running, move)
                     if drafts is None:
                         await self._hear_stop(running)
                     rests = bool(drafts) and await self.conclude(running, drafts or [])
@@ -66,15 +67,9 @@ class Loop:
         What was appended beside the claim meanwhile may be a request to stop: then something else follows.
         """
         for _ in range(MOVES_PER_TURN_MAX):
-            found = follow(
-                running.entries,
-                drafts,
-                running.policy,
-                turn=running.number,
-                head_seq=running.head_seq,
-                input_seq=running.facts.input_seq,
-                cut=running.cut,
-            )
+            found = self._follow(running, drafts)
+            if found.adopted is not None:  # somebody may have given the session another agent since the turn was handed over
+                found = self._follow(running, drafts, await self._adopted_seq(running))
             try:
                 if found.awaited is not None:
                     await self._wait(running, found, call, events)
@@ -87,6 +82,22 @@ class Loop:
             else:
                 return found.awaited is not None or is_over(found.move)
         raise RuntimeError("the head of a session moved on without end")
+
+    def _follow(self, running: Running, drafts: Sequence[Draft], adopted_seq: int = 0) -> Consequences:
+        return follow(
+            running.entries,
+            drafts,
+            running.policy,
+            turn=running.number,
+            head_seq=running.head_seq,
+            input_seq=running.facts.input_seq,
+            cut=running.cut,
+            adopted_seq=adopted_seq,
+        )
+
+    async def _adopted_seq(self, running: Running) -> int:
+        key = running.facts.key
+        return await patiently(lambda: adopted_seq(running.writer.ledger, key.tenant, key.session))
 
     async def _settle(
         self, running: Running, found: Consequences, settled: Settle, call: CallWrite | None, events: Sequence[tuple[str, str]]

@@ -17,7 +17,8 @@ from app.services.turns.inputs import ExtraMessage, IdempotencyKey, Said, read_p
 from app.services.turns.resuming import Resuming
 from app.services.write import Draft
 from app.storage.rows import TurnRow
-from app.turn.life import Life, read_life
+from app.turn.life import Life
+from app.turn.reading import read_life
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,9 @@ def _fresh(life: Life, entries: Sequence[Entry], results: Sequence[GivenResult],
         body = ToolResult(result.tool_call_id, content.parts, tool.call.name, result.is_error)
         before = known.get(result.tool_call_id)
         if before is None:
+            if life.runs_here(tool):
+                detail = "The service answers this call itself; the turn's `pending` has those that it waits for."
+                raise Invalid([Fault(f"/results/{at}/tool_call_id", "no-result-asked", detail)])
             if tool.approval == "requested" and row.status not in SETTLED:
                 raise Conflict("Somebody has to approve of this call first; see the turn's `pending`.", "approval-needed")
             known[result.tool_call_id] = body

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from app.config.settings import Settings
-from tests.api.conftest import running, talking
+from tests.api.conftest import on_socket, running, talking
 from tests.outbound.tool_servers.kit import Endpoint, configured, endpoint, taken
 from tests.services.turns.test_crashes import served
-from tests.services.world import World, text
+from tests.services.world import World, client_of, text
 
 PAY = {"text": "Paying.", "tool_calls": [{"id": "c1", "name": "pay", "arguments": '{"amount": 7}'}]}
 DONE = {"text": "Done."}
@@ -126,6 +126,45 @@ async def test_of_two_calls_one_decision_keeps_the_turn_waiting_for_the_other(se
         results = [frame.data["tool_call_id"] for frame in events if frame.event == "tool_result.committed"]
         assert (results, events[-1].event) == (["c1", "c2"], "turn.completed")
         assert [frame.id for frame in events] == sorted({frame.id for frame in events})
+
+
+@pytest.mark.req("X-06")
+async def test_a_decision_under_a_key_is_taken_once_and_says_so(settings: Settings) -> None:
+    async with endpoint() as place, running(with_desk(settings, place)) as app, talking(app) as client:
+        world = World(client)
+        session, turn = await waiting(world)
+        path = f"/sessions/{session}/turns/{turn['id']}/decisions"
+        headers = {"accept": "application/json", "idempotency-key": "k1"}
+        stale = await world.call("POST", path, 412, json={"decisions": one("approve")}, headers={"if-match": '"1"'})
+        assert stale.json()["code"] == "head-mismatch"
+        unknown = await world.call("POST", path, 422, json={"decisions": one("approve", why="x")})
+        assert [fault["pointer"] for fault in unknown.json()["errors"]] == ["/decisions/0/why"]
+        answers = [await client.post(path, json={"decisions": one("approve")}, headers=headers) for _ in range(2)]
+        assert [(answer.status_code, answer.json()["status"]) for answer in answers] == [(200, "completed")] * 2
+        assert [answer.headers.get("idempotent-replayed") for answer in answers] == [None, "true"]
+        other = await world.call("POST", path, 422, json={"decisions": one("deny")}, headers=headers)
+        assert other.json()["code"] == "idempotency-key-reused"
+        streaming = await client.post(path, json={"decisions": one("approve")}, headers={**headers, "accept": "text/event-stream"})
+        assert [line for line in streaming.text.splitlines() if line.startswith("event: ")][-1] == "event: turn.completed"
+        assert len(place.taken) == 1
+
+
+@pytest.mark.req("T-23", "X-01")
+async def test_approvals_that_come_at_once_on_two_replicas_are_one(settings: Settings) -> None:
+    async with endpoint() as place:
+        here = with_desk(settings, place)
+        async with on_socket(here) as url, on_socket(here) as other, client_of(url) as first, client_of(other) as second:
+            worlds = [World(first), World(second)]
+            session, turn = await waiting(worlds[0])
+            path = f"/sessions/{session}/turns/{turn['id']}/decisions"
+            body = {"decisions": one("approve"), "background": True}
+            answers = await asyncio.gather(*(world.client.post(path, json=body) for world in worlds * 3))
+            assert {answer.status_code for answer in answers} <= {202, 409}
+            assert {answer.json()["code"] for answer in answers if answer.status_code == 409} <= {"session-busy"}
+            await worlds[0].until(session, turn["id"], "completed")
+            assert len(place.taken) == 1
+            kinds = [entry["kind"] for entry in await worlds[0].ledger(session)]
+            assert (kinds.count("approval_decided"), kinds.count("tool_started")) == (1, 1)
 
 
 async def test_a_cancelled_turn_is_not_approved_any_more(settings: Settings) -> None:

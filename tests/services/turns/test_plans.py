@@ -94,6 +94,19 @@ async def test_an_invalid_plan_is_repaired_once_and_then_the_turn_only_works(wor
     assert "There is no active plan: `operation` has to be create." in exposures[1]["body"]["messages"][-1]["content"]
 
 
+@pytest.mark.req("S3-18", "S3-19", "X-65", "X-69")
+async def test_progress_alone_is_not_called_an_accepted_plan(world: World) -> None:
+    """Neither is a rejection of an earlier turn called the reason for this call."""
+    session = await planning(world, [plan({"operation": "revise"}, text="So be it."), progress(), {"text": "Done."}])
+    await world.turn(session)
+    assert (await world.turn(session, "again"))["status"] == "completed"
+    last = (await calls_of(world, session))[-1]
+    assert last["continuation"] == {"reason": "execution_only_recovery", "receipt_seq": None}
+    told = (await sent(world, session, last))["body"]["messages"][-1]["content"]
+    assert "accepted" not in told
+    assert "Why:" not in told
+
+
 @pytest.mark.req("S3-28", "S3-29", "T-28")
 @pytest.mark.parametrize(
     ("last", "code"), [(plan(), "control-only"), (progress(), "control-only"), ({"text": ""}, "empty-answer")], ids=["plan", "progress", "nothing"]
@@ -117,6 +130,15 @@ async def test_progress_is_a_signal_and_leaves_no_trace_in_the_conversation(worl
     assert "plan_changed" not in kinds
     (answer,) = [entry for entry in await world.raw(session) if entry["kind"] == "assistant_message"]
     assert [part["type"] for part in answer["body"]["parts"]] == ["text"]
+
+
+@pytest.mark.req("S3-24", "X-74")
+async def test_a_control_of_a_truncated_answer_is_no_call_to_listeners_either(world: World) -> None:
+    session = await planning(world, [{"stop": "length", **plan(text="I wi")}, {"text": "Done."}])
+    found = await world.stream(session)
+    assert not [frame for frame in found if frame.event in ("tool_call.started", "tool_call.delta", "tool_call.completed", "plan.changed")]
+    assert found[-1].event == "turn.completed"
+    assert (await world.call("GET", f"/sessions/{session}/plan", 200)).json()["plan"] is None
 
 
 async def test_a_change_beside_text_is_told_to_listeners_and_the_turn_is_done(world: World) -> None:

@@ -43,3 +43,20 @@ async def test_a_promoted_call_leaves_the_rows_of_a_native_one(settings: Setting
     assert '"tool_calls"' in native_body
     assert '"tool_calls"' not in body
     assert "[result of lookup]" in body
+
+
+@pytest.mark.req("S0-26", "S3-24", "X-34", "X-68")
+async def test_a_control_that_is_written_as_text_is_a_control(settings: Settings) -> None:
+    change = {"operation": "create", "objective": "Find Ann.", "steps": [{"text": "look"}]}
+    written = stream({"content": json.dumps({"tool": "update_plan", "arguments": change})}, "stop")
+    async with fake_openai([written, DONE]) as fake:
+        settings = replace(settings, upstreams={**settings.upstreams, "openai": fake.upstream(quirks={"tools": "text"})})
+        async with running(settings) as app, talking(app) as client:
+            world = World(client)
+            session = await world.session(await world.agent(model=MODEL, tools=TOOLS, plan={"enabled": True}))
+            turn = await world.turn(session)
+            assert (turn["status"], len(turn["calls"])) == ("completed", 2)
+            assert (await world.call("GET", f"/sessions/{session}/plan", 200)).json()["plan"]["objective"] == "Find Ann."
+            assert [entry["kind"] for entry in await world.raw(session)] == ["user_message", "assistant_message"]
+            assert "update_plan" in json.dumps(fake.served[0])
+            assert "update_plan" not in json.dumps(fake.served[1])

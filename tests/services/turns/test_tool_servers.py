@@ -1,6 +1,7 @@
 """Tools of servers in turns: an MCP server of the official SDK, whose failures are results, and signed posts that run at once."""
 
 import asyncio
+import json
 import time
 from dataclasses import replace
 from typing import Any
@@ -93,3 +94,46 @@ async def test_tools_of_one_answer_run_at_once_and_a_stop_ends_them(settings: Se
             results = [entry for entry in await world.raw(session) if entry["kind"] == "tool_result"][4:]
             assert [entry["body"]["is_error"] for entry in results] == [True] * 4
             assert all("outcome is unknown" in text(entry) for entry in results)
+
+
+@pytest.mark.req("X-79")
+async def test_a_service_that_ends_during_a_run_says_what_it_does_not_know(settings: Settings) -> None:
+    async with endpoint(pause_seconds=30.0) as place:
+        here = replace(settings, tool_servers={"desk": configured(place.url)}, drain_seconds=0.2)
+        lookup = {"name": "lookup", "executor": {"kind": "http", "server": "desk"}}
+        async with running(here) as app, talking(app) as client:
+            world = World(client)
+            session = await world.session(await world.agent([asks(("lookup", "{}"), ("lookup", "[]")), DONE], tools=[lookup]))
+            turn = await world.turn(session, expect=202, background=True)
+            await taken(place, 1)
+        async with running(here) as app, talking(app) as client:
+            world = World(client)
+            view = (await world.call("GET", f"/sessions/{session}/turns/{turn['id']}", 200)).json()
+            assert (view["status"], view["error"]["code"]) == ("interrupted", "shutdown")
+            results = {entry["body"]["tool_call_id"]: text(entry) for entry in await world.raw(session) if entry["kind"] == "tool_result"}
+            assert "outcome is unknown" in results["c0"]
+            assert "have to be a JSON object" in results["c1"]
+            events = await world.events(session, turn["id"])
+            assert events[-1].event == "turn.interrupted"
+            assert (await world.turn(session, "again"))["status"] == "completed"
+
+
+@pytest.mark.req("T-23")
+async def test_long_arguments_reach_the_server_and_the_agent_also_after_an_approval(settings: Settings) -> None:
+    async with endpoint() as place, running(replace(settings, tool_servers={"desk": configured(place.url)})) as app, talking(app) as client:
+        world, long = World(client), json.dumps({"q": "y" * 60_000})
+        waits = {"approval": "always"}
+        script = [asks(("lookup", long), ("consult", long)), {"text": "Inner."}, DONE]
+        await world.agent(script, name="expert")
+        consult = {"name": "consult", "executor": {"kind": "agent", "agent": "expert", "mode": "call"}, **waits}
+        lookup = {"name": "lookup", "executor": {"kind": "http", "server": "desk"}, **waits}
+        session = await world.session(await world.agent(script, tools=[lookup, consult]))
+        turn = await world.turn(session)
+        assert [len(one["arguments"]) for one in turn["pending"]] == [len(long)] * 2
+        body = {"decisions": [{"tool_call_id": f"c{at}", "decision": "approve"} for at in range(2)]}
+        path = f"/sessions/{session}/turns/{turn['id']}/decisions"
+        done = await world.call("POST", path, 200, json=body, headers={"accept": "application/json"})
+        assert done.json()["status"] == "completed"
+        assert place.taken[0]["arguments"] == json.loads(long)
+        (told,) = await world.ledger(session, kinds="agent_message")
+        assert text(told) == "y" * 60_000

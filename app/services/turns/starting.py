@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Sequence
 
 from app.config.agent_limits import TOOL_RUNS_AT_ONCE_MAX
-from app.config.limits import ACCEPT_TRIES_MAX
+from app.config.limits import MOVES_PER_TURN_MAX
 from app.context.sources import AgentRevision, Tool
 from app.entries import lossless
 from app.entries.errors import HeadMismatch, NotFound
@@ -14,22 +14,22 @@ from app.entries.parts import Text, ToolCall
 from app.entries.trace import ToolStarted
 from app.services.consequences import error_result, of_run
 from app.services.revisions import Revisions
-from app.services.running import Running
+from app.services.running import Running, patiently
 from app.services.tools import ToolRuns
 from app.services.turns.skills import loaded_skill
 from app.services.write import Draft
 from app.turn.life import RunLife
-from app.turn.moves import Run
+from app.turn.moves import Start
 
 
-class Runs:
-    """Does `Run` moves."""
+class Starting:
+    """Does `Start` moves."""
 
     def __init__(self, tools: ToolRuns, revisions: Revisions) -> None:
         self._tools = tools
         self._revisions = revisions
 
-    async def run(self, running: Running, move: Run) -> list[Draft] | None:
+    async def start(self, running: Running, move: Start) -> list[Draft] | None:
         """Runs the tools of the move, or begins the run of the agent that it names.
 
         What it returns is appended by the loop together with all that follows from it; empty where that is done. None: something was
@@ -51,7 +51,10 @@ class Runs:
         return []
 
     async def _run_all(self, running: Running, run: RunLife, wanted: Sequence[tuple[Tool, ToolCall]], agent: AgentRevision) -> None:
-        """Runs them at once and appends each result as it comes, so that a crash loses only what was not back yet. A stop ends what runs."""
+        """Runs them at once and appends each result as it comes, so that a crash loses only what was not back yet.
+
+        A stop ends what runs; what came back before that is appended all the same.
+        """
         room = asyncio.Semaphore(TOOL_RUNS_AT_ONCE_MAX)
 
         async def one(tool: Tool, call: ToolCall) -> Draft:
@@ -72,12 +75,14 @@ class Runs:
             for rest in (*left, stopping):
                 rest.cancel()
             await asyncio.wait({*left, stopping})
+        for task in [task for task in left if not task.cancelled()]:
+            await _append(running, of_run(task.result(), run))
 
     async def _enter(self, running: Running, run: RunLife, tool: Tool, call: ToolCall, index: int) -> list[Draft]:
         """The newest revision of the agent takes part from here: with the call's arguments as its input, or with the turn as it stands."""
         name, mode = tool.executor["agent"], tool.executor["mode"]
         try:
-            other = await self._revisions.latest(running.facts.key.tenant, name)
+            other = await patiently(lambda: self._revisions.latest(running.facts.key.tenant, name))
         except NotFound:
             return [of_run(error_result(call, "The agent that this tool names does not exist any more.", running.number), run)]
         running.admit(other)
@@ -96,7 +101,7 @@ def _started(running: Running, run: RunLife, body: ToolStarted) -> Draft:
 
 async def _append(running: Running, draft: Draft) -> None:
     """Appends a result; what was appended beside the claim meanwhile changes nothing about it."""
-    for _ in range(ACCEPT_TRIES_MAX):
+    for _ in range(MOVES_PER_TURN_MAX):
         with contextlib.suppress(HeadMismatch):
             await running.commit([draft])
             return
