@@ -156,11 +156,11 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     messages: list[NeutralMessage] = draft.sent()
     measured = measure(draft, declared, count)
     check_origins([message.origin for message in messages], len(messages), sources.history_message_count)
-    cache_key = sources.session_id if sources.target.rules.cache_key else None
+    cache_key, thoughts_cut = (sources.session_id if sources.target.rules.cache_key else None), binding.positions(draft, cut)
     system: tuple[SystemSection, ...] = tuple([section for section, _ in draft.system])
     return Compiled(
         sources,
-        NeutralRequest(system, tuple(messages), declared, narrowed if declared else None, choice, sources.target, cache_key, binding.positions(draft, cut)),
+        NeutralRequest(system, tuple(messages), declared, narrowed if declared else None, choice, sources.target, cache_key, thoughts_cut),
         tuple(draft.items),
         tuple(draft.inserted),
         fates,
