@@ -108,7 +108,7 @@ class Inputs:
         """The input that `ask` describes. Raises `NotFound`, `Invalid` for a model that cannot be resolved, and `InvalidOrigins`."""
         window = await self.window(tenant, session, ask.at_seq)
         agent = await self.agent_for(tenant, window, ask)
-        own = agent if ask.agent_revision is None else await self.agent_of(tenant, window)
+        own = agent if ask.agent_revision is None and ask.invocation.index == 0 else await self.agent_of(tenant, window)
         target = self.target_of(agent, window, ask, switched=agent.model == own.model)
         long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
         messages = await _done(partial(decoded, window.messages), aside=long)
