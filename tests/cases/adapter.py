@@ -107,11 +107,17 @@ async def sequence(done: Done) -> None:
 
 def _opened(steps: list[Mapping[str, Any]]) -> dict[str, Any]:
     """What the steps ask of the session's agent: tools, and room for an input of the size that a projection names."""
-    tools = [{"name": f"t_{n}", "description": "d" * one["put_tools"]["schema_bytes_each"]} for one in _with(steps, "put_tools") for n in _count(one)]
+    tools = [_tool(n, one["put_tools"]["schema_bytes_each"]) for one in _with(steps, "put_tools") for n in _count(one)]
     rooms = [one["project"]["budget_tokens"] for one in _with(steps, "project") if "budget_tokens" in one["project"]]
     output = 1_000
     limits = [{"context_window": -(-(room + output) * 100 // 95), "max_output_tokens": output} for room in rooms]
     return ({"tools": tools} if tools else {}) | ({"limits": limits[0]} if limits else {})
+
+
+def _tool(number: int, schema_bytes: int) -> dict[str, Any]:
+    """A tool whose schema is about that long."""
+    fields = {f"field_{n}": {"type": "string", "description": "words " * 10} for n in range(schema_bytes // 100)}
+    return {"name": f"t_{number}", "parameters": {"type": "object", "properties": fields}}
 
 
 def _with(steps: list[Mapping[str, Any]], word: str) -> list[Mapping[str, Any]]:
