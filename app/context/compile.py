@@ -3,7 +3,7 @@
     window      restore; failed, cancelled, interrupted, redacted and not-in-context messages are out
     renderers   in the agent's order; what none of them placed is `not_rendered`
     skills      snapshots of skills are expanded or replayed
-    passes      reasoning, pairing, tool_call_ids, fitting, text_tools, receipts, adjacency, binding, measure
+    passes      reasoning, pairing, tool_call_ids, fitting, text_tools, receipts, adjacency, binding, rounds, measure
     origins     checked before anything is dispatched
 
 Pure: same sources, same outcome. No pass reads a budget: what a budget decides is an entry before the call.
@@ -32,7 +32,7 @@ from app.context.draft import (
     SystemSection,
 )
 from app.context.origins import check_origins
-from app.context.passes import adjacency, binding, fitting, pairing, reasoning, receipts, skills, text_tools, tool_call_ids
+from app.context.passes import adjacency, binding, fitting, pairing, reasoning, receipts, rounds, skills, text_tools, tool_call_ids
 from app.context.passes.measure import Measured, measure
 from app.context.passes.skills import SkillFate
 from app.context.renderers import run as run_renderer
@@ -127,7 +127,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     for item in draft.items:
         if item.message is not None and id(item) not in placed:
             draft.drop(item, Reason.NOT_RENDERED, "finish")
-    message_count = draft.prompt_parts()
+    message_count, cut = draft.prompt_parts(), binding.cut_by_renderers(draft)
     fates, directives, controls = _tools(draft), draft.directives, shown_controls(sources)
     declared = tuple([fate.tool for fate in fates if fate.reason is Reason.DECLARED])
     allowed = _allowed(directives.allowed, declared)
@@ -151,15 +151,16 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     receipts.run(draft, count)
     message_count += sum(isinstance(item.origin, ContinuationOrigin) for item in draft.inserted)
     adjacency.run(draft, count)
-    binding.run(draft, declared, count)
+    binding.run(draft, declared, cut, count)
+    rounds.run(draft, count)
     messages: list[NeutralMessage] = draft.sent()
     measured = measure(draft, declared, count)
     check_origins([message.origin for message in messages], len(messages), sources.history_message_count)
-    cache_key = sources.session_id if sources.target.rules.cache_key else None
+    cache_key, thoughts_cut = (sources.session_id if sources.target.rules.cache_key else None), binding.positions(draft, cut)
     system: tuple[SystemSection, ...] = tuple([section for section, _ in draft.system])
     return Compiled(
         sources,
-        NeutralRequest(system, tuple(messages), declared, narrowed if declared else None, choice, sources.target, cache_key),
+        NeutralRequest(system, tuple(messages), declared, narrowed if declared else None, choice, sources.target, cache_key, thoughts_cut),
         tuple(draft.items),
         tuple(draft.inserted),
         fates,

@@ -103,7 +103,8 @@ class NeutralRequest:
     may be sent; every `opaque` (of a text, reasoning or call) and every `Opaque` is the target's own and goes back as received; reasoning
     without one is there only where plain reasoning is taken; media are of kinds, types and sizes that are taken, where they stand.
     `cache_key` is the same for all calls of a session, for providers that route by one; None where the target takes none.
-    `allowed_tools` None: not narrowed. `tool_choice` as in `Overrides`; None where no tool is declared.
+    `allowed_tools` None: not narrowed. `tool_choice` as in `Overrides`; None where no tool is declared. `thoughts_cut`: the positions of
+    answers out of which renderers took thinking, where answers are bound to what came before them.
     """
 
     system: tuple[SystemSection, ...]
@@ -113,3 +114,4 @@ class NeutralRequest:
     tool_choice: str | None
     target: Target
     cache_key: str | None = None
+    thoughts_cut: frozenset[int] = frozenset()

@@ -3,6 +3,8 @@
 from typing import NamedTuple
 
 _PREFIX = "#sha256:"
+BROKEN = "sha256:" + "0" * 64
+"""The prefix of a block that was given with something that is not in the ledger: its answer can never go back as it was."""
 IMPORT_ACCOUNT = "import"
 """The account in the producers of imported blocks: a file does not tell whose models made them, and no upstream may call its account so."""
 

@@ -9,6 +9,7 @@ import httpx
 
 from app.config.secret import Secret
 from tests.cases import counting, faults, loads, processes, rendering, streams, tenants
+from tests.cases.blocks import has_blocks
 from tests.cases.done import Done
 from tests.cases.notation import dialect_of
 from tests.cases.place import upstream_of
@@ -96,7 +97,7 @@ async def sequence(done: Done) -> None:
     if any("put_system" in step for step in done.case.input["steps"]):
         await rendering.sequence(done)
         return
-    done.session = await done.place.session()
+    done.session = await done.place.session(**_opened(done.case.input["steps"]))
     saved: dict[str, str] = {}
     for step in done.case.input["steps"]:
         for word, act in _STEPS.items():
@@ -104,7 +105,33 @@ async def sequence(done: Done) -> None:
                 await act(done, step, saved)
 
 
+def _opened(steps: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the steps ask of the session's agent: tools, and room for an input of the size that a projection names."""
+    tools = [_tool(n, one["put_tools"]["schema_bytes_each"]) for one in _with(steps, "put_tools") for n in _count(one)]
+    rooms = [one["project"]["budget_tokens"] for one in _with(steps, "project") if "budget_tokens" in one["project"]]
+    output = 1_000
+    limits = [{"context_window": -(-(room + output) * 100 // 95), "max_output_tokens": output} for room in rooms]
+    return ({"tools": tools} if tools else {}) | ({"limits": limits[0]} if limits else {})
+
+
+def _tool(number: int, schema_bytes: int) -> dict[str, Any]:
+    """A tool whose schema is about that long."""
+    fields = {f"field_{n}": {"type": "string", "description": "words " * 10} for n in range(schema_bytes // 100)}
+    return {"name": f"t_{number}", "parameters": {"type": "object", "properties": fields}}
+
+
+def _with(steps: list[Mapping[str, Any]], word: str) -> list[Mapping[str, Any]]:
+    return [one for one in steps if word in one]
+
+
+def _count(step: Mapping[str, Any]) -> range:
+    return range(step["put_tools"]["count"])
+
+
 async def _append(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -> None:
+    if any(map(has_blocks, step["append"])):
+        await seeded(done.world, done.session, step["append"])
+        return
     headers = {"if-match": saved[step["if_match"].strip("{}")]} if "if_match" in step else {}
     answer = await posted(done, entries(step["append"]), headers)
     done.answers.append(answer)
@@ -140,6 +167,12 @@ async def _project(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -
     done.inputs.append(await done.world.input(done.session, upstream=upstream, model=target["model"]))
 
 
+async def _digest(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -> None:
+    """The ledger as it is read, and what its chain comes to."""
+    whole = (await done.world.call("GET", f"/sessions/{done.session}/verify", 200)).json()
+    done.facts.setdefault("digests", []).append([whole["head_digest"], whole["ok"], await done.world.ledger(done.session)])
+
+
 async def _record_usage(done: Done, step: Mapping[str, Any], saved: dict[str, str]) -> None:
     """Nobody tells the service of usage but a provider: a turn, answered by one that reports these figures."""
     (model,) = {one["project"]["model"] for one in done.case.input["steps"] if "project" in one}
@@ -156,6 +189,7 @@ _STEPS: Mapping[str, Callable[[Done, Mapping[str, Any], dict[str, str]], Awaitab
     "get": _get,
     "walk": _walk,
     "project": _project,
+    "digest": _digest,
     "record_usage": _record_usage,
     "freeze_clock": _freeze,
 }

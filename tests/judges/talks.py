@@ -1,6 +1,7 @@
 """A conversation in process: our compiler and readers as the client of the strict fakes, the ledger as its only memory."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from app.context.compile import Compiled, compile_context
 from app.context.passes.binding import bound_prefix
@@ -37,16 +38,19 @@ def answered(stream: bytes, target: Target, prefix: str = "", taken: set[str] | 
 
 @dataclass
 class Talk:
-    """One session and the providers that it may be sent to. `blobs`: digest → bytes of the media that the ledger names."""
+    """One session and the providers that it may be sent to. `blobs`: digest → bytes of the media that the ledger names; `changes` of the
+    sources of a call.
+    """
 
     revision: AgentRevision
     ledger: Ledger = field(default_factory=Ledger)
     blobs: dict[str, bytes] = field(default_factory=dict)
     providers: dict[str, Provider] = field(default_factory=dict)
     calls: int = 0
+    changes: dict[str, Any] = field(default_factory=dict)
 
     def compiled(self, target: Target) -> tuple[Compiled, Written]:
-        compiled = compile_context(self.ledger.sources(self.revision, target, running_turn=1), tokens)
+        compiled = compile_context(self.ledger.sources(self.revision, target, running_turn=1, **self.changes), tokens)
         return compiled, FORMATS[target.dialect].write_request(compiled.request, self.blobs)
 
     def refusals(self, target: Target) -> list[str]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from app.entries.messages import Answer, Status
 from app.entries.parts import Reasoning, Text, ToolCall
 from app.entries.plans import FEEDBACK_CHARS_MAX, PLAN_CONTROL, PROGRESS_CONTROL, Exposure, Plan, PlanStep
+from app.entries.producers import BROKEN
 from app.entries.settings import PlanChanged
 from app.turn.controls import take_controls
 from app.turn.plan import Change, change_plan
@@ -134,3 +135,16 @@ def test_a_truncated_answer_keeps_its_controls_and_changes_nothing():
 def test_a_change_is_stored_and_read_again():
     for body in (PlanChanged(PLAN, "create", True, None, "mcl_1", "{}"), PlanChanged(None, "", False, "No.", "mcl_1", "\ud800")):
         assert PlanChanged.decode(body.encode()) == body
+
+
+@pytest.mark.req("X-23", "X-25")
+def test_what_led_to_a_control_or_came_behind_one_is_marked_and_nothing_else_is():
+    own = "openai-responses/main/m"
+    before, led, behind = [Reasoning(text, "{}", own) for text in ("before", "led", "behind")]
+    found = take_controls(answer(before, Text("so"), led, plan_call(), behind, ToolCall("c2", "lookup", "{}")), "mcl_1", None, "ordinary")
+    thoughts = [part for part in found.answer.parts if isinstance(part, Reasoning)]
+    assert [(part.text, part.producer) for part in thoughts] == [("before", own), ("led", f"{own}#{BROKEN}"), ("behind", f"{own}#{BROKEN}")]
+    bound = Reasoning("hm", "{}", f"{own}#sha256:{'a' * 64}")
+    (kept,) = take_controls(answer(bound, plan_call()), "mcl_1", None, "ordinary").answer.parts
+    assert isinstance(kept, Reasoning)
+    assert kept.producer == f"{own}#{BROKEN}"

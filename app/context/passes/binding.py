@@ -1,8 +1,9 @@
 """Blocks that are valid only behind the prefix that they were made behind (wire-format notes 4.2).
 
 The digest of a prefix covers instructions, declared tools and every message before the answer, reasoning apart: a provider lets the
-reasoning of the front be left out, and whether that of an earlier answer is there follows from the earlier messages alone. An answer
-whose blocks were made behind another prefix than the one that is now compiled keeps its text and its calls.
+reasoning of the front be left out, and whether that of an earlier answer is there follows from the earlier messages alone, but for what
+renderers cut out: that is marked. An answer whose blocks were made behind another prefix than the one that is now compiled keeps its text
+and its calls.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from app.context.draft import Count, Draft, Item, NeutralMessage, NeutralRequest
 from app.context.passes.measure import declaration
 from app.context.sources import Tool
 from app.entries import lossless
+from app.entries.messages import Answer, Status
 from app.entries.parts import Part, Reasoning, Text, ToolCall, part_to_json
 from app.entries.producers import read_producer
 from app.models.resolve import Target
@@ -30,9 +32,9 @@ class _Prefix:
         self._hash = hashlib.sha256()
         self._add([target.dialect, target.model.name, asdict(target.rules), [one.text for one in system], [declaration(tool) for tool in tools]])
 
-    def add(self, message: NeutralMessage) -> None:
+    def add(self, message: NeutralMessage, cut: bool) -> None:
         parts = [part_to_json(part) for part in message.parts if not isinstance(part, Reasoning)]
-        self._add([message.role, message.tool_call_id, message.is_error, parts])
+        self._add([message.role, message.tool_call_id, message.is_error, parts, *(["cut"] if cut else [])])
 
     def _add(self, value: object) -> None:
         self._hash.update(lossless.dumps(value).encode("utf-8", "surrogatepass"))
@@ -41,7 +43,38 @@ class _Prefix:
         return "sha256:" + self._hash.copy().hexdigest()
 
 
-def run(draft: Draft, tools: Sequence[Tool], count: Count) -> None:
+def own_thoughts(item: Item, target: Target) -> list[str]:
+    """The blocks of thinking that the target made for an answer, as they stand in its entry; none for what is no whole answer."""
+    body = None if item.source is None else item.source.body
+    if not isinstance(body, Answer) or body.status is not Status.COMPLETED:
+        return []
+    blocks = [(part.opaque, read_producer(part.producer or "")) for part in body.parts if isinstance(part, Reasoning)]
+    return [block for block, made_by in blocks if block is not None and made_by is not None and made_by._replace(prefix="") == target.producer]
+
+
+def lacks_thoughts(item: Item, target: Target) -> bool:
+    """Whether a message is an answer without some of the thinking that the target made for it."""
+    own = own_thoughts(item, target)
+    if not own or item.message is None:
+        return False
+    sent = {part.opaque for part in item.message.parts if isinstance(part, Reasoning)}
+    return not sent.issuperset(own)
+
+
+def cut_by_renderers(draft: Draft) -> frozenset[int]:
+    """The rows, by `id`, of answers out of which renderers took thinking; asked behind the last of them. A later call may send it."""
+    target = draft.sources.target
+    if not target.rules.prefix_bound:
+        return frozenset()
+    return frozenset([id(item) for item in draft.placed if lacks_thoughts(item, target)])
+
+
+def positions(draft: Draft, rows: frozenset[int]) -> frozenset[int]:
+    """Where rows, by `id`, came to stand in the list."""
+    return frozenset([position for position, item in enumerate(draft.placed) if id(item) in rows]) if rows else rows
+
+
+def run(draft: Draft, tools: Sequence[Tool], cut: frozenset[int], count: Count) -> None:
     """Leaves out bound blocks whose prefix changed. Runs last: the prefix is of the list as it is sent; O(text)."""
     target = draft.sources.target
     if not target.rules.prefix_bound:
@@ -68,7 +101,7 @@ def run(draft: Draft, tools: Sequence[Tool], count: Count) -> None:
                     places.append(position)
             if len(kept) < len(message.parts):
                 message = _without(draft, item, message, kept, places, count)
-        prefix.add(message)
+        prefix.add(message, id(item) in cut)
 
 
 def _without(draft: Draft, item: Item, message: NeutralMessage, kept: list[Part], places: list[int], count: Count) -> NeutralMessage:
@@ -111,6 +144,6 @@ def bound_prefix(request: NeutralRequest) -> str:
     if not request.target.rules.prefix_bound:
         return ""
     prefix = _Prefix(request.target, request.system, request.tools)
-    for message in request.messages:
-        prefix.add(message)
+    for position, message in enumerate(request.messages):
+        prefix.add(message, position in request.thoughts_cut)
     return str(prefix)

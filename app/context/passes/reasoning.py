@@ -7,13 +7,16 @@ one that it was made behind is asked by `binding`, once the rest of the list sta
 - thinking in plain words becomes text where the rules say so (X-20), unless the answer is the model's own, which has no use for it;
 - blank thinking says nothing and is left out without a word.
 
+Thinking that led to a control of a plan, or came behind one, stays out as well: the control is not in the ledger, and no provider takes
+the one without the other.
+
 Input may hold such blocks too: imports keep what they do not model as it stood in the file.
 """
 
 from app.context.draft import Count, Draft, Item, NeutralMessage, Reason
 from app.entries.messages import Answer
 from app.entries.parts import Media, Opaque, Part, Reasoning, Text, ToolCall, with_block
-from app.entries.producers import Producer, read_producer
+from app.entries.producers import BROKEN, Producer, read_producer
 from app.models.resolve import Target
 
 NAME = "reasoning"
@@ -105,7 +108,7 @@ def _refusal(producer: str | None, target: Target) -> str | None:
     if made_by is None:
         return "of_unknown_producer"
     if made_by._replace(prefix="") == target.producer:
-        return None
+        return "control_taken_out" if made_by.prefix == BROKEN else None
     return "signed_by_other_model" if made_by.model != target.model.name else _other(made_by, target.producer)
 
 

@@ -82,3 +82,18 @@ async def one_size_is_used(done: Done) -> None:
     said = [{"kind": entry["kind"], "parts": entry["body"]["parts"]} for entry in await done.raw()]
     await done.world.call("POST", f"/sessions/{unreported}/entries", 201, json={"entries": said})
     assert (await done.world.input(unreported))["budget"]["total"] == budget["total"]
+
+
+@expects("overhead-not-in-trigger", pytest.mark.req("X-36"))
+async def tools_alone_may_be_too_much(done: Done) -> None:
+    """The room is the agent's own, so the projection's model is the session's; nothing leaves, and the turn says why."""
+    (found,) = done.inputs
+    budget = (await done.world.input(done.session))["budget"]
+    for one in (found["budget"], budget):
+        assert one["total"] == one["system"] + one["tools"] + one["messages"] + one["overhead"]
+        assert one["tools"] > 20_000 > one["messages"]
+    assert (budget["input_limit"], budget["verdict"]) == (20_000, "over")
+    turn = await done.world.turn(done.session, "x")
+    assert (turn["status"], turn["error"]["code"]) == ("failed", "context-over-budget")
+    calls = (await done.world.call("GET", f"/sessions/{done.session}/calls", 200)).json()["data"]
+    assert [(call["status"], call["attempts"]) for call in calls] == [("refused", [])]

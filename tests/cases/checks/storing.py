@@ -123,3 +123,16 @@ async def streams_hold_no_connection(done: Done) -> None:
     assert max(seconds for seconds, _ in done.facts["probes"]) < 0.5
     assert max(done.facts["checked_out"]) <= 1
     assert done.facts["lingering"] == 0
+
+
+@expects("ledger-untouched-by-pruning")
+async def what_a_request_leaves_out_stays(done: Done) -> None:
+    """An answer of sealed reasoning alone, for three models: each body is valid without it, and the ledger is what it was."""
+    before, after = done.facts["digests"]
+    assert before == after
+    assert before[1] is True
+    for found in done.inputs:
+        assert found["violations"] == []
+        said = found["body"].get("messages") or found["body"].get("contents") or found["body"]["input"]
+        assert [one.get("role") for one in said if one.get("role") in ("assistant", "model")] == []
+    assert [entry["kind"] for entry in await done.raw()] == ["user_message", "assistant_message", "user_message"]

@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.context.passes.receipts import TAG
+from app.entries.kinds import KINDS
+from tests.api.conftest import running, talking
 from tests.services.world import World, text
+from tests.storage.sessions_made import fetch_as_admin
 
 STEPS = [{"text": "look", "status": "active"}, {"text": "tell", "status": "pending"}]
 CREATE = {"operation": "create", "objective": "Find <out>.", "steps": STEPS}
@@ -157,6 +161,68 @@ async def test_without_a_plan_the_cause_stands_in_the_call_and_nothing_is_insert
     assert started["continuation"] == {"reason": "input_received", "receipt_seq": 2}
     (call,) = await calls_of(world, session)
     assert [message["role"] for message in (await sent(world, session, call))["body"]["messages"]] == ["user"]
+
+
+def told(found: Any) -> str:
+    return str(found["body"]["messages"][-1]["content"])
+
+
+@pytest.mark.req("S3-12", "S3-21", "S3-22")
+async def test_what_a_call_is_told_is_drawn_from_receipts_and_what_is_left_to_do(world: World) -> None:
+    """The cause of each call is an entry of its own turn, and what may still be done falls by what was done: nothing is said from memory."""
+    lookup = {"tool_calls": [{"id": "c1", "name": "lookup", "arguments": "{}"}]}
+    session = await planning(world, [lookup, plan({"operation": "revise"}), plan(), {"text": "Done."}])
+    turn = await world.turn(session)
+    turn = await world.results(session, turn["id"], [{"tool_call_id": "c1", "content": "42"}])
+    assert turn["status"] == "completed"
+    ledger = {entry["seq"]: entry for entry in await world.ledger(session)}
+    calls = await calls_of(world, session)
+    inputs = [await sent(world, session, call) for call in calls]
+    receipts = [ledger[call["continuation"]["receipt_seq"]] for call in calls]
+    assert [(call["continuation"]["reason"], entry["kind"]) for call, entry in zip(calls, receipts, strict=True)] == [
+        ("input_received", "user_message"),
+        ("tool_completed", "tool_result"),
+        ("plan_rejected", "plan_changed"),
+        ("plan_updated", "plan_changed"),
+    ]
+    for call, entry, found in zip(calls, receipts, inputs, strict=True):
+        assert entry["seq"] <= call["head_seq"]
+        assert f'reason="{call["continuation"]["reason"]}" receipt="{entry["seq"]}"' in told(found)
+    obligations = [told(found).partition("Obligation: ")[2].partition(".")[0] for found in inputs]
+    assert obligations == ["respond_or_act", "respond_or_act", "repair_plan_control", "respond_or_act"]
+    left = [told(found).partition("Left in this turn: ")[2].partition(".")[0] for found in inputs]
+    assert [(one[0], one[15]) for one in left] == [("1", "1"), ("1", "1"), ("0", "1"), ("0", "0")], "repairs, further requests"
+
+
+@pytest.mark.req("S3-37")
+async def test_receipts_are_not_a_second_lifecycle(settings: Settings) -> None:
+    """They have no kind of entry, no table, no status and no route: after a restart each is computed again from the entries and is what was sent."""
+    assert settings.database_url is not None
+    async with running(settings) as app, talking(app) as client:
+        world = World(client)
+        lookup = {"tool_calls": [{"id": "c1", "name": "lookup", "arguments": "{}"}]}
+        session = await planning(world, [plan(), lookup, {"text": "Done."}])
+        turn = await world.turn(session)
+        path = f"/sessions/{session}/calls"
+        first = (await world.call("GET", path, 200)).json()["data"]
+        coming = await world.input(session)
+        before = await world.ledger(session)
+    async with running(settings) as app, talking(app) as client:
+        world = World(client)
+        assert await world.ledger(session) == before, "reading what is told wrote nothing, and neither did the restart"
+        again = [await sent(world, session, call) for call in first]
+        assert [found["digest"] for found in again] == [call["digest"] for call in first]
+        waiting = await world.input(session)
+        assert (waiting["digest"], waiting["awaiting"]) == (coming["digest"], "tool_results")
+        turn = await world.results(session, turn["id"], [{"tool_call_id": "c1", "content": "42"}])
+        assert turn["status"] == "completed"
+        last = await sent(world, session, (await calls_of(world, session))[-1])
+        result = next(entry for entry in await world.ledger(session) if entry["kind"] == "tool_result")
+        assert f'reason="tool_completed" receipt="{result["seq"]}"' in told(last), "what a second process tells is drawn from the first one's entries"
+        assert TAG not in json.dumps(await world.ledger(session)), "what is told is never stored"
+    assert not [kind for kind in KINDS if any(word in kind for word in ("receipt", "obligation", "continuation"))]
+    tables = await fetch_as_admin(settings.database_url.reveal(), "SELECT table_name FROM information_schema.tables")
+    assert not [row for row in tables if any(word in row["table_name"] for word in ("receipt", "obligation", "continuation"))]
 
 
 def script_of(chance: random.Random) -> list[Any]:
