@@ -106,6 +106,11 @@ class Compiled:
         return tuple([fate.tool.name for fate in self.tools if fate.reason is Reason.DECLARED])
 
     @property
+    def callable(self) -> tuple[str, ...]:
+        """The names of everything that the model may call: the declared tools, and the controls that are shown."""
+        return (*self.declared, *[control.name for control in shown_controls(self.sources)])
+
+    @property
     def message_tokens(self) -> tuple[int, ...]:
         """The tokens of each message of the neutral list, without overheads."""
         # By the message itself: what passes put in has no origin of its own.

@@ -27,13 +27,14 @@ _BY_KIND: Mapping[str, str] = MappingProxyType(
         "tool": "operator",
         "skill": "operator",
         "skills": "operator",
+        "renderer": "operator",
         "state": "user",
         "plan": "model",
         "checkpoint": "model",
         "ephemeral": "user",
     }
 )
-_OF_AGENT = frozenset({"system", "tool", "control", "skill", "skills"})
+_OF_AGENT = frozenset({"system", "tool", "control", "skill", "skills", "renderer"})
 
 
 def facts(row: Listed, sources: Sources, seqs: Mapping[int, int]) -> Facts:
@@ -48,5 +49,5 @@ def facts(row: Listed, sources: Sources, seqs: Mapping[int, int]) -> Facts:
     if seq is None and "message_index" in source:
         seq = seqs.get(source["message_index"])
     if kind in _OF_AGENT:
-        return seq, FIXED, "configuration", _BY_KIND[kind], sources.agent.revision
+        return seq, FIXED, "configuration", _BY_KIND.get(kind, "service"), sources.agent.revision
     return seq, CURRENT if kind == "ephemeral" else FIXED, "private", _BY_KIND.get(kind, "service"), None

@@ -158,7 +158,7 @@ def reader_of(prepared: Prepared) -> StreamReader:
     target = prepared.target
     producer = target.producer._replace(prefix=bound_prefix(prepared.compiled.request))
     reader = FORMATS[target.dialect].new_reader(str(producer))
-    return TextCallReader(reader, prepared.compiled.declared) if target.rules.tools == "text" else reader
+    return TextCallReader(reader, prepared.compiled.callable) if target.rules.tools == "text" else reader
 
 
 def taken_ids(prepared: Prepared) -> set[str]:

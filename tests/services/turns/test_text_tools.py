@@ -43,3 +43,18 @@ async def test_a_promoted_call_leaves_the_rows_of_a_native_one(settings: Setting
     assert '"tool_calls"' in native_body
     assert '"tool_calls"' not in body
     assert "[result of lookup]" in body
+
+
+@pytest.mark.req("S0-27", "S3-24", "X-34")
+async def test_a_control_that_is_called_in_text_changes_the_plan(settings: Settings) -> None:
+    change = {"operation": "create", "objective": "Find out.", "steps": [{"text": "look", "status": "active"}]}
+    asked = stream({"content": json.dumps({"tool": "update_plan", "arguments": change})}, "stop")
+    async with fake_openai([asked, DONE]) as fake:
+        settings = replace(settings, upstreams={**settings.upstreams, "openai": fake.upstream(quirks={"tools": "text"})})
+        async with running(settings) as app, talking(app) as client:
+            world = World(client)
+            session = await world.session(await world.agent(model=MODEL, tools=TOOLS, plan={"enabled": True}))
+            assert (await world.turn(session, "Plan it."))["status"] == "completed"
+            (entry,) = await world.ledger(session, kinds="plan_changed")
+            assert (entry["body"]["accepted"], entry["body"]["plan"]["objective"]) == (True, "Find out.")
+            assert "update_plan" in json.dumps(fake.served[0])
