@@ -4,7 +4,6 @@ import copy
 import json
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +19,7 @@ from app.context.sources import Sources
 from app.entries import lossless
 from app.formats.registry import FORMATS
 from tests.features import SKILL_TEXT, featured, run_flags
+from tests.formats.pointing import at
 from tests.strategies import TARGETS, ephemerals, ledgers, overrides, target, tokens
 
 targets = st.sampled_from([*TARGETS, *(target(dialect) for dialect in FORMATS), *(target(dialect, tools="text") for dialect in FORMATS)])
@@ -155,9 +155,3 @@ def test_what_is_explained_is_what_the_manifest_says(given_sources: Sources):
         assert (told["disposition"], told["reason"], told["also"]) == (row["disposition"], row["reason"], row["also"])
         assert told["sentence"]
         assert (told["source"] is None) == (row["disposition"] == "excluded")
-
-
-def at(body: Any, pointer: str) -> Any:
-    for step in pointer.split("/")[1:]:
-        body = body[int(step)] if isinstance(body, list) else body[step.replace("~1", "/").replace("~0", "~")]
-    return body

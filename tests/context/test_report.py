@@ -164,3 +164,12 @@ def test_a_tool_that_the_wire_leaves_out_points_nowhere():
     assert "toolConfig" not in written.document
     rows = manifest(found, written.pointers, written.sections, written.tools)["decisions"]
     assert {row["pointer"] for row in rows if row["source"]["kind"] == "tool"} == {None}
+
+
+@pytest.mark.req("X-63")
+def test_a_section_that_is_made_of_the_state_may_hold_somebodys_words():
+    schema = {"session": {"properties": {"name": {"type": "string"}}}}
+    templated = {"renderer": "system", "id": "brief", "template": "Brief {{ state.name }}."}
+    found = compile_context(Ledger().sources(agent(context=[SYSTEM, templated], state_schema=schema)), tokens)
+    rows = [row for row in manifest(found)["decisions"] if row["source"]["kind"] == "system"]
+    assert [(row["sensitivity"], row["trust"], row["version"]) for row in rows] == [("configuration", "operator", 1), ("private", "operator", 1)]
