@@ -90,7 +90,8 @@ def _whole(item: Item) -> bool:
         return False
     if item.places is not None and len(item.places) != len(message.parts):
         return False
-    return all(isinstance(part, Part) and _spelled(part) for part in message.parts)
+    parts: tuple[Any, ...] = message.parts
+    return all(isinstance(part, Part) and _spelled(part) for part in parts)
 
 
 def _spelled(part: Any) -> bool:
@@ -104,7 +105,7 @@ def _spelled(part: Any) -> bool:
 
 
 def _worded(sections: Iterable[tuple[Any, Any]]) -> bool:
-    return all(isinstance(one, SystemSection) and isinstance(one.text, str) and type(tokens) is int for one, tokens in sections)
+    return all(isinstance(one, SystemSection) and type(one.text) is str and type(tokens) is int for one, tokens in sections)
 
 
 def _directed(directives: Directives) -> bool:
