@@ -185,7 +185,7 @@ TOOLS: tuple[dict[str, Any], ...] = (
 
 @cache
 def revisions() -> tuple[AgentRevision, ...]:
-    """Agents: without tools, with some, with many."""
+    """Agents: without tools, with some, with many; with late words, with a plan."""
     some = list(TOOLS)
     many = [{"name": f"tool_{number}", "description": "", "parameters": SCHEMAS[number % 4]} for number in range(12)]
     blank = {"renderer": "system", "text": " "}
@@ -197,6 +197,7 @@ def revisions() -> tuple[AgentRevision, ...]:
         agent(context=[SYSTEM], tools=some),
         agent(context=[blank, hostile, {"renderer": "history"}], tools=many),
         agent(context=[SYSTEM, {"renderer": "history"}, {"renderer": "system", "text": "Now is later.", "placement": "tail"}], tools=some),
+        agent(context=[SYSTEM, {"renderer": "history"}, {"renderer": "user", "text": "Go on."}], tools=some, plan={"enabled": True}),
     )
 
 
