@@ -174,12 +174,12 @@ flags: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 
 @st.composite
-def ledgers(draw: st.DrawFn, acts_max: int = 12) -> Ledger:
+def ledgers(draw: st.DrawFn, acts_max: int = 12, given_flags: st.SearchStrategy[dict[str, Any]] = flags) -> Ledger:
     """Any order of messages, with runs in which the calls of an answer are mostly answered."""
     ledger = Ledger()
     for _ in range(draw(st.integers(0, acts_max))):
         kind, body = draw(bodies)
-        given = draw(flags)
+        given = draw(given_flags)
         ledger.add(kind, body, **given)
         asked = [part for part in body.parts if isinstance(part, ToolCall)]
         for answered in draw(st.permutations(asked)) if asked else ():

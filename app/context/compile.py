@@ -131,7 +131,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     fates, directives, controls = _tools(draft), draft.directives, shown_controls(sources)
     declared = tuple([fate.tool for fate in fates if fate.reason is Reason.DECLARED])
     allowed = _allowed(directives.allowed, declared)
-    choice, losses = _choice(sources.overrides.tool_choice or directives.choice, declared, allowed)
+    choice, losses = _choice(sources.overrides.tool_choice or directives.choice, declared, allowed, bool(controls))
     declared, narrowed = (*declared, *controls), None if allowed is None else (*allowed, *[control.name for control in controls])
     draft.sent()
     expanded = skills.run(draft, count)
@@ -201,11 +201,15 @@ def _allowed(names: tuple[str, ...] | None, declared: tuple[Tool, ...]) -> tuple
     return None if names is None else tuple([tool.name for tool in declared if tool.name in names])
 
 
-def _choice(wanted: str | None, declared: tuple[Tool, ...], allowed: tuple[str, ...] | None) -> tuple[str | None, tuple[Loss, ...]]:
-    """The choice that can be sent. Without tools there is nothing to choose, and a named tool has to be declared and allowed."""
+def _choice(wanted: str | None, declared: tuple[Tool, ...], allowed: tuple[str, ...] | None, controls: bool) -> tuple[str | None, tuple[Loss, ...]]:
+    """The choice that can be sent. Without tools there is nothing to choose, and a named tool has to be declared and allowed.
+
+    A control is no answer to `required`: one that is shown alone is not forced. `none` holds for controls too.
+    """
+    if wanted == "required" and not (declared if allowed is None else allowed):
+        return None, (Loss("tool_choice", "no_tool_allowed" if declared else "no_tools_declared"),)
     if wanted is None or wanted in ("auto", "none", "required"):
-        lost = wanted == "required" and not declared
-        return (wanted if declared else None), ((Loss("tool_choice", "no_tools_declared"),) if lost else ())
+        return (wanted if declared or (wanted == "none" and controls) else None), ()
     if any(tool.name == wanted for tool in declared):
         return (wanted, ()) if allowed is None or wanted in allowed else (None, (Loss("tool_choice", "tool_not_allowed"),))
     return None, (Loss("tool_choice", "tool_not_declared"),)

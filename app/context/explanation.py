@@ -16,7 +16,8 @@ def explained(compiled: Compiled, pointers: Sequence[Pointer], entry: Entry) -> 
     """Disposition and reason as the manifest has them, the steps in their order, the sentence, and where the entry is sent.
 
     `source` is the position in the source map, None for what is not sent; `pointers` are all places of the body where something of the
-    entry stands, what passes made of it among them (a moved image). Tokens are None for an entry that is no source of the input.
+    entry stands, what passes made of it among them (a moved image). A skill stands in the first part of its message. Tokens are None for an
+    entry that is no source of the input.
     """
     row = _row(compiled, entry)
     if row is None:
@@ -24,7 +25,10 @@ def explained(compiled: Compiled, pointers: Sequence[Pointer], entry: Entry) -> 
         step = {"pass": "window", "disposition": Disposition.EXCLUDED, "reason": reason}
         found = {"disposition": Disposition.EXCLUDED, "reason": reason, "also": [], "steps": [step], "sentence": SENTENCES[reason]}
         return {**found, "source": None, "pointers": [], "tokens_before": None, "tokens_after": None}
-    decision = row.decision
+    decision, position = row.decision, row.position if row.place == "messages" else None
+    places = [place for place, source, _ in pointers if _is_of(compiled, source, entry.seq)]
+    if row.item is None and (position := _holder(compiled, entry)) is not None:
+        places = [place for place, source, part in pointers if (source, part) == (position, 0)]
     steps = [(decision.by, decision.disposition, decision.reason)]
     if row.item is not None:
         steps = [(step.by, step.disposition, step.reason) for step in row.item.steps]
@@ -34,8 +38,8 @@ def explained(compiled: Compiled, pointers: Sequence[Pointer], entry: Entry) -> 
         "also": list(decision.also),
         "steps": [{"pass": by, "disposition": disposition, "reason": reason} for by, disposition, reason in steps],
         "sentence": SENTENCES[decision.reason],
-        "source": row.position if row.place == "messages" else None,
-        "pointers": [place for place, source, _ in pointers if _is_of(compiled, source, entry.seq)],
+        "source": position,
+        "pointers": places,
         "tokens_before": decision.tokens_before,
         "tokens_after": decision.tokens_after,
     }
@@ -57,6 +61,12 @@ def _row(compiled: Compiled, entry: Entry) -> Listed | None:
         if source.get("seq") == entry.seq and (source["kind"] == "entry" if message else source["kind"] not in ("entry", "rendered")):
             return row
     return None
+
+
+def _holder(compiled: Compiled, entry: Entry) -> int | None:
+    """The position of the message that a snapshot of a skill is part of; None for any other entry, and where it is out."""
+    held = next((fate.message for fate in compiled.skills if fate.snapshot.seq == entry.seq), None)
+    return None if held is None else next(at for at, message in enumerate(compiled.request.messages) if message is held)
 
 
 def _is_of(compiled: Compiled, source: int, seq: int) -> bool:

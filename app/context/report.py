@@ -11,7 +11,8 @@ from typing import Any
 
 from app.context.account import strongest
 from app.context.budget import budget, raw_tail
-from app.context.compile import COMPILER_VERSION, POLICY_VERSION, Compiled
+from app.context.compile import POLICY_VERSION, Compiled, compiler_version
+from app.context.controls import hidden_controls, shown_controls
 from app.context.draft import History, NeutralRequest, Reason
 from app.context.listed import listed, neutral
 from app.context.passes.measure import declaration
@@ -67,7 +68,7 @@ def _header(compiled: Compiled) -> dict[str, Any]:
     target, agent = sources.target, sources.agent
     figures = budget(target, agent, compiled.measured)
     return {
-        "compiler_version": COMPILER_VERSION,
+        "compiler_version": compiler_version(agent),
         "estimator": target.estimator,
         "policy_version": POLICY_VERSION,
         "head_seq": sources.head_seq,
@@ -107,10 +108,11 @@ def _places(compiled: Compiled, pointers: Sequence[Pointer], sections: Sequence[
     places = dict(zip(map(id, messages), found, strict=True))
     yield from [places.get(id(item.message)) for item in chain(compiled.items, compiled.inserted)]
     yield from sections or (None,) * len(compiled.request.system)
-    declared = iter(tools)
+    declared = iter([place or None for place in tools])  # empty: this wire leaves the tool out
     for fate in compiled.tools:
         yield next(declared, None) if fate.reason is Reason.DECLARED else None
-    yield from declared  # the controls stand behind the tools
+    yield from [next(declared, None) for _ in shown_controls(compiled.sources)]  # they stand behind the tools
+    yield from [None for _ in hidden_controls(compiled.sources)]
     yield from [places.get(id(skill.message)) for skill in compiled.skills]
     yield from repeat(None)
 

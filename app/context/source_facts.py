@@ -28,13 +28,14 @@ _BY_KIND: Mapping[str, str] = MappingProxyType(
         "control": "service",
         "skill": "operator",
         "skills": "operator",
+        "renderer": "operator",
         "state": "user",
         "plan": "model",
         "checkpoint": "model",
         "ephemeral": "user",
     }
 )
-_OF_AGENT = frozenset({"system", "tool", "control", "skill", "skills"})
+_OF_AGENT = frozenset({"system", "tool", "control", "skill", "skills", "renderer"})
 
 
 def facts(row: Listed, sources: Sources, seqs: Mapping[int, int]) -> Facts:
@@ -49,5 +50,11 @@ def facts(row: Listed, sources: Sources, seqs: Mapping[int, int]) -> Facts:
     if seq is None and "message_index" in source:
         seq = seqs.get(source["message_index"])
     if kind in _OF_AGENT:
-        return seq, FIXED, "configuration", _BY_KIND.get(kind, "service"), sources.agent.revision
+        private = kind == "system" and _templated(source["renderer"], sources)
+        return seq, FIXED, "private" if private else "configuration", _BY_KIND.get(kind, "service"), sources.agent.revision
     return seq, CURRENT if kind == "ephemeral" else FIXED, "private", _BY_KIND.get(kind, "service"), None
+
+
+def _templated(renderer: str, sources: Sources) -> bool:
+    """Whether a section's text is made of the state too, which may hold somebody's own words."""
+    return any(spec.id == renderer and "template" in spec.options for spec in sources.agent.renderers)

@@ -1,5 +1,7 @@
 """What a compile puts in, leaves out and counts, on ledgers small enough to check by eye."""
 
+from typing import Any
+
 import pytest
 
 from app.context.compile import Compiled, compile_context
@@ -184,3 +186,23 @@ def test_text_behind_the_head_is_the_last_input_and_never_stands_between_a_call_
     (row,) = [row for row in found.decisions if row.source == {"kind": "rendered", "renderer": "now"}]
     assert (row.disposition, row.reason, row.tokens_after) == ("included", "rendered", len("Answer in French."))
     assert found.measured.system == len("You are a triage nurse.")
+
+
+@pytest.mark.req("S3-24", "S3-26", "X-32")
+@pytest.mark.parametrize(
+    ("context", "choice", "sent", "lost"),
+    [
+        ([], "required", "required", []),
+        ([{"renderer": "mask_tools", "names": ["lookup", "gone"]}], "required", None, ["no_tools_declared"]),
+        ([{"renderer": "limit_tools", "names": ["escalate"]}], "required", None, ["no_tool_allowed"]),
+        ([{"renderer": "mask_tools", "names": ["lookup", "gone"]}], "none", "none", []),
+        ([{"renderer": "mask_tools", "names": ["lookup", "gone"]}], "auto", None, []),
+        ([{"renderer": "limit_tools", "names": ["lookup"]}], "lookup", "lookup", []),
+    ],
+)
+def test_no_control_is_forced_and_none_holds_for_controls(context: list[Any], choice: str, sent: str | None, lost: list[str]):
+    revision = agent(context=[{"renderer": "history"}, *context], tools=TOOL_DOCUMENTS, plan={"enabled": True})
+    found = compiled(Ledger().sources(revision, overrides=Overrides(tool_choice=choice)))
+    assert (found.request.tool_choice, [loss.why for loss in found.losses]) == (sent, lost)
+    assert [tool.name for tool in found.request.tools][-2:] == ["update_plan", "report_progress"]
+    assert found.request.allowed_tools is None or set(found.request.allowed_tools) >= {"update_plan", "report_progress"}

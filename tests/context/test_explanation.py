@@ -14,6 +14,7 @@ from app.context.report import manifest, source_map
 from app.context.sources import Sources
 from app.entries.kinds import KINDS, Family
 from app.formats.registry import FORMATS
+from tests.features import SKILL_TEXT, snapshot
 from tests.formats.pointing import at
 from tests.strategies import Ledger, ledgers, sources, target, tokens
 
@@ -78,3 +79,22 @@ def test_entries_that_are_no_source_say_why():
     for kind in KINDS.values():
         if kind.family is not Family.MESSAGE:
             assert reason(1, kind.name) == by_family[kind.family]
+
+
+@pytest.mark.parametrize("dialect", FORMATS)
+def test_a_skill_stands_where_its_message_does(dialect: str):
+    ledger = Ledger()
+    ledger.user("before")
+    ledger.user("do it")
+    loaded = ledger.messages[-1].entry._replace(seq=3, kind="skill_loaded", message_index=None)
+    placed = compile_context(ledger.sources(target=target(dialect), skill_snapshots=(snapshot("triage", at=2, seq=3),)), tokens)
+    older = compile_context(ledger.sources(target=target(dialect), skill_snapshots=(snapshot("triage", turn=1, seq=3),)), tokens)
+    for compiled, source, reason in ((placed, 1, "skill_expanded"), (older, 2, "skill_replayed")):
+        written = FORMATS[dialect].write_request(compiled.request, {})
+        found = explained(compiled, written.pointers, loaded)
+        assert (found["source"], found["reason"], found["disposition"]) == (source, reason, "included")
+        assert found["pointers"]
+        assert all(SKILL_TEXT in str(at(written.document, pointer)) for pointer in found["pointers"])
+    out = compile_context(ledger.sources(target=target(dialect), skill_snapshots=(snapshot("triage", at=9, seq=3),)), tokens)
+    found = explained(out, (), loaded)
+    assert (found["source"], found["pointers"], found["reason"]) == (None, [], "anchor_absent")

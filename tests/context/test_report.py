@@ -6,11 +6,14 @@ import pytest
 
 from app.context.compile import compile_context
 from app.context.report import exceptions, manifest, prefix_digest, source_map
-from app.context.sources import Ephemeral, Overrides
+from app.context.snapshots import SkillSnapshot
+from app.context.sources import Continuation, Ephemeral, Overrides
 from app.entries import lossless
+from app.entries.folds import SkillLoaded
 from app.entries.messages import Status
 from app.entries.parts import Text
-from tests.strategies import SYSTEM, TOOL_DOCUMENTS, Ledger, agent, call, tokens
+from app.formats.registry import FORMATS
+from tests.strategies import SYSTEM, TOOL_DOCUMENTS, Ledger, agent, call, target, tokens
 
 NURSE = agent(context=[SYSTEM, {"renderer": "history"}], tools=TOOL_DOCUMENTS)
 
@@ -134,3 +137,39 @@ def test_the_prefix_is_instructions_and_declared_tools_and_nothing_else():
     fewer = prefix(context=[SYSTEM], tools=TOOL_DOCUMENTS[1:])
     assert len({first, silent, fewer}) == 3
     assert prefix("lookup", context=[SYSTEM], tools=TOOL_DOCUMENTS) == fewer
+
+
+@pytest.mark.req("S3-25", "X-63", "S2-11")
+def test_a_hidden_control_points_nowhere_and_moves_no_other_pointer():
+    planner = agent(context=[SYSTEM, {"renderer": "history"}], tools=TOOL_DOCUMENTS, plan={"enabled": True})
+    ledger = Ledger()
+    ledger.user("q")
+    body = SkillLoaded("triage", "sha256:" + "0" * 64, "text", "user", 1)
+    snapshots = (SkillSnapshot(2, body, "sha256:" + "1" * 64),)
+    sources = ledger.sources(planner, continuation=Continuation("plan_rejected", 3, "plan_repair"), skill_snapshots=snapshots)
+    found = compile_context(sources, tokens)
+    written = FORMATS["openai-chat"].write_request(found.request, {})
+    rows = manifest(found, written.pointers, written.sections, written.tools)["decisions"]
+    assert [(row["source"]["name"], row["pointer"], row["trust"]) for row in rows if row["source"]["kind"] in ("control", "skill")] == [
+        ("update_plan", "/tools/2", "service"),
+        ("report_progress", None, "service"),
+        ("triage", "/messages/1", "operator"),
+    ]
+    assert [row["pointer"] for row in manifest(found)["decisions"]] == [None] * len(rows)
+
+
+def test_a_tool_that_the_wire_leaves_out_points_nowhere():
+    found = compile_context(Ledger().sources(NURSE, target("bedrock-converse"), overrides=Overrides(tool_choice="none")), tokens)
+    written = FORMATS["bedrock-converse"].write_request(found.request, {})
+    assert "toolConfig" not in written.document
+    rows = manifest(found, written.pointers, written.sections, written.tools)["decisions"]
+    assert {row["pointer"] for row in rows if row["source"]["kind"] == "tool"} == {None}
+
+
+@pytest.mark.req("X-63")
+def test_a_section_that_is_made_of_the_state_may_hold_somebodys_words():
+    schema = {"session": {"properties": {"name": {"type": "string"}}}}
+    templated = {"renderer": "system", "id": "brief", "template": "Brief {{ state.name }}."}
+    found = compile_context(Ledger().sources(agent(context=[SYSTEM, templated], state_schema=schema)), tokens)
+    rows = [row for row in manifest(found)["decisions"] if row["source"]["kind"] == "system"]
+    assert [(row["sensitivity"], row["trust"], row["version"]) for row in rows] == [("configuration", "operator", 1), ("private", "operator", 1)]

@@ -6,7 +6,7 @@ of many types in inputs and results, and tools whose schemas are not the simples
 
 import base64
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -21,10 +21,11 @@ from app.entries.pictures import blob_of
 from app.formats.protocols import Written
 from app.formats.registry import FORMATS
 from app.models.efforts import EFFORTS
-from app.models.resolve import Target
+from app.models.resolve import ModelChoice, Target
+from tests.features import featured, run_flags
 from tests.judges.minted import minted
-from tests.judges.targets import MODELS, target_of
-from tests.strategies import HOSTILE, SYSTEM, Ledger, agent, call_ids, ephemerals, flags, statuses, texts, tokens
+from tests.judges.targets import LIMITS, MODELS
+from tests.strategies import HOSTILE, SYSTEM, Ledger, agent, call_ids, ephemerals, flags, resolved, statuses, texts, tokens
 
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 GIF = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
@@ -115,14 +116,14 @@ hostile_bodies: st.SearchStrategy[tuple[str, Body]] = st.one_of(
 
 
 @st.composite
-def ledgers(draw: st.DrawFn, own: tuple[str, str], acts_max: int = 10) -> Ledger:
+def ledgers(draw: st.DrawFn, own: tuple[str, str], given_flags: st.SearchStrategy[dict[str, Any]] = flags, acts_max: int = 10) -> Ledger:
     """Any order of messages. Of the whole answers, every second is of the dialect and model that the body is for."""
     ledger = Ledger()
     rows = minted()
     others = list(rows)
     used: set[tuple[tuple[str, str], int]] = set()
     for _ in range(draw(st.integers(0, acts_max))):
-        given = draw(flags)
+        given = draw(given_flags)
         if draw(st.booleans()):
             by = own if own in rows and draw(st.booleans()) else draw(st.sampled_from(others))
             place = (by, draw(st.integers(0, len(rows[by]) - 1)))
@@ -135,18 +136,17 @@ def ledgers(draw: st.DrawFn, own: tuple[str, str], acts_max: int = 10) -> Ledger
             if isinstance(body, Answer) and draw(st.booleans()):
                 body = body._replace(model=own[1])
         ledger.add(kind, body, **given)
-        _results(draw, ledger, body, given["turn"])
+        _results(draw, ledger, body, {key: given[key] for key in ("turn", "hidden", "agent", "invocation") if key in given})
     return ledger
 
 
-def _results(draw: st.DrawFn, ledger: Ledger, body: Body, turn: int | None) -> None:
-    """Results of an answer's calls: in any order, most of them there, some twice."""
+def _results(draw: st.DrawFn, ledger: Ledger, body: Body, given: dict[str, Any]) -> None:
+    """Results of an answer's calls: in any order, most of them there, some twice, in the answer's own turn and run."""
     asked = [part for part in body.parts if isinstance(part, ToolCall)]
     for called in draw(st.permutations(asked)) if len(asked) > 1 else asked:
         for _ in range(draw(st.sampled_from([0, 1, 1, 1, 1, 1, 2]))):
-            ledger.add(
-                "tool_result", ToolResult(called.tool_call_id, draw(outputs), draw(st.none() | st.just(called.name)), draw(st.booleans())), turn=turn
-            )
+            result = ToolResult(called.tool_call_id, draw(outputs), draw(st.none() | st.just(called.name)), draw(st.booleans()))
+            ledger.add("tool_result", result, **given)
 
 
 SCHEMAS: tuple[dict[str, Any], ...] = (
@@ -176,14 +176,17 @@ SCHEMAS: tuple[dict[str, Any], ...] = (
 )
 
 
+TOOLS: tuple[dict[str, Any], ...] = (
+    {"name": "lookup", "description": "Finds a record.", "parameters": SCHEMAS[2]},
+    {"name": "escalate", "description": "d" * 1500, "enabled": False},
+    {"name": "gone", "parameters": SCHEMAS[3]},
+)
+
+
 @cache
 def revisions() -> tuple[AgentRevision, ...]:
-    """Agents: without tools, with some, with many."""
-    some = [
-        {"name": "lookup", "description": "Finds a record.", "parameters": SCHEMAS[2]},
-        {"name": "escalate", "description": "d" * 1500, "enabled": False},
-        {"name": "gone", "parameters": SCHEMAS[3]},
-    ]
+    """Agents: without tools, with some, with many; with late words, with a plan."""
+    some = list(TOOLS)
     many = [{"name": f"tool_{number}", "description": "", "parameters": SCHEMAS[number % 4]} for number in range(12)]
     blank = {"renderer": "system", "text": " "}
     hostile = {"renderer": "system", "text": "".join(HOSTILE)}
@@ -194,6 +197,7 @@ def revisions() -> tuple[AgentRevision, ...]:
         agent(context=[SYSTEM], tools=some),
         agent(context=[blank, hostile, {"renderer": "history"}], tools=many),
         agent(context=[SYSTEM, {"renderer": "history"}, {"renderer": "system", "text": "Now is later.", "placement": "tail"}], tools=some),
+        agent(context=[SYSTEM, {"renderer": "history"}, {"renderer": "user", "text": "Go on."}], tools=some, plan={"enabled": True}),
     )
 
 
@@ -208,7 +212,7 @@ params: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """What a body is made of. `allowed`: the tools that may be chosen, None for all."""
 
@@ -219,29 +223,41 @@ class Case:
     def target(self) -> Target:
         return self.sources.target
 
+    @cached_property
     def request(self) -> NeutralRequest:
         request = compile_context(self.sources, tokens).request
         names = [tool.name for tool in request.tools]
         return request if self.allowed is None else replace(request, allowed_tools=tuple(name for name in self.allowed if name in names))
 
+    @property
+    def empty(self) -> bool:
+        """Whether the renderers leave nothing, so that the turn fails and nothing is sent."""
+        return not self.request.messages and not self.request.system
+
     def written(self) -> Written:
-        return FORMATS[self.target.dialect].write_request(self.request(), BLOBS)
+        return FORMATS[self.target.dialect].write_request(self.request, BLOBS)
 
 
 @st.composite
 def targets(draw: st.DrawFn, dialect: str) -> Target:
-    """A model of the dialect, with parameters."""
-    return target_of(dialect, draw(st.sampled_from(MODELS[dialect])), **draw(params))
+    """A model of the dialect, with parameters; now and then one without native tools."""
+    choice = ModelChoice(dialect, draw(st.sampled_from(MODELS[dialect])), draw(params))
+    return resolved(choice, LIMITS, dialect, draw(st.sampled_from([{}, {}, {}, {}, {"tools": "text"}])))
 
 
 @st.composite
 def cases(draw: st.DrawFn, chosen: st.SearchStrategy[Target]) -> Case:
-    """Anything that a compile for such a target may be given and that may be sent: it ends with user input."""
+    """Anything that a compile for such a target may be given and that may be sent: it ends with user input.
+
+    Every second one is of an agent with renderers of every kind, in a turn of several runs, with a plan and skills.
+    """
     target = draw(chosen)
-    ledger = draw(ledgers((target.dialect, target.model.name)))
-    given = draw(flags)
+    whole = draw(st.booleans())
+    given_flags = run_flags if whole else flags
+    ledger = draw(ledgers((target.dialect, target.model.name), given_flags))
+    given = draw(given_flags)
     last = draw(st.lists(texts.map(Text) | media, max_size=2))
-    ledger.add("user_message", Message((Text("And now?"), *last)), given["turn"], gap=given["gap"])
+    ledger.add("user_message", Message((Text("And now?"), *last)), **{**given, "include_in_context": True})
     masked = draw(st.sampled_from([(), (), ("lookup",), ("nobody",)]))
     sources = ledger.sources(
         draw(st.sampled_from(revisions())),
@@ -250,4 +266,7 @@ def cases(draw: st.DrawFn, chosen: st.SearchStrategy[Target]) -> Case:
         ephemeral=draw(ephemerals),
         overrides=Overrides(None, draw(choices), masked),
     )
+    if whole:
+        sources = draw(featured(sources, TOOLS))
+        return Case(sources, None)
     return Case(sources, draw(st.sampled_from([None, None, (), ("lookup",), ("gone", "lookup"), ("nobody",)])))

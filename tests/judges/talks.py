@@ -5,11 +5,12 @@ from typing import Any
 
 from app.context.compile import Compiled, compile_context
 from app.context.passes.binding import bound_prefix
-from app.context.sources import AgentRevision
+from app.context.sources import AgentRevision, Continuation
 from app.entries.answer import AnswerFold
 from app.entries.deltas import CallNames, Delta, ToolCallStarted
 from app.entries.messages import Answer, Status
 from app.entries.parts import ToolCall
+from app.entries.plans import EXPOSED
 from app.formats.protocols import Written
 from app.formats.registry import FORMATS
 from app.models.resolve import Target
@@ -17,6 +18,8 @@ from tests.fakes import answers
 from tests.judges.judging import objections
 from tests.judges.providers import PROVIDERS, Provider
 from tests.strategies import Ledger, tokens
+
+EXPOSURES = tuple(EXPOSED)
 
 
 def folded(stream: bytes, target: Target, prefix: str = "", taken: set[str] | None = None, call_id: str = "call_0") -> AnswerFold:
@@ -50,7 +53,9 @@ class Talk:
     changes: dict[str, Any] = field(default_factory=dict)
 
     def compiled(self, target: Target) -> tuple[Compiled, Written]:
-        compiled = compile_context(self.ledger.sources(self.revision, target, running_turn=1, **self.changes), tokens)
+        # An agent with a plan is told why, and shown other controls from call to call.
+        why = Continuation("input_received", self.ledger.seq, EXPOSURES[self.calls % len(EXPOSURES)])
+        compiled = compile_context(self.ledger.sources(self.revision, target, running_turn=1, **{"continuation": why, **self.changes}), tokens)
         return compiled, FORMATS[target.dialect].write_request(compiled.request, self.blobs)
 
     def refusals(self, target: Target) -> list[str]:

@@ -49,7 +49,7 @@ steps = st.lists(
 
 @pytest.mark.req("X-20", "X-21", "X-23", "S2-25")
 @law(part=4)
-@given(st.sampled_from([1, 4]), steps, st.lists(st.sampled_from(ROWS), min_size=1, max_size=2))
+@given(st.sampled_from([1, 4, 5, 6]), steps, st.lists(st.sampled_from(ROWS), min_size=1, max_size=2))
 def test_every_call_of_any_conversation_is_served(revision, given_steps, few):
     """`few`: half of the conversations come back to the same models again and again, so that their blocks matter."""
     talk = Talk(revisions()[revision], blobs=BLOBS)

@@ -24,11 +24,11 @@ _KEYS = ("model", "limits", "context", "tools", "state_schema", "output_schema",
 def check_document(document: Any) -> list[Fault]:
     """Everything that is wrong with an agent document, in its order; empty where it may be stored.
 
-        Codes: `unknown-key`, `unknown-renderer`, `not-yet-supported`, `missing`, `bad-type`, `bad-value`, `blank`, `too-long`, `too-many`,
-        `too-large`, `out-of-range`, `bad-schema`, `bad-id`, `duplicate-id`, `duplicate-renderer`, `bad-tool-name`, `duplicate-tool-name`,
-        `reserved-tool-name`, `bad-skill-name`, `duplicate-skill-name`, `unknown-tool`, `template-syntax`, `template-unknown-key`,
+    Codes: `unknown-key`, `unknown-renderer`, `not-yet-supported`, `missing`, `bad-type`, `bad-value`, `blank`, `too-long`, `too-many`,
+    `too-large`, `out-of-range`, `bad-schema`, `bad-id`, `duplicate-id`, `duplicate-renderer`, `bad-tool-name`, `duplicate-tool-name`,
+    `reserved-tool-name`, `bad-skill-name`, `duplicate-skill-name`, `unknown-tool`, `template-syntax`, `template-unknown-key`,
     `template-secret-key`.
-        Whether the model's capacity is known is asked where it is resolved.
+    Whether the model's capacity is known is asked where it is resolved.
     """
     check = Check()
     found = check.object(document, "", _KEYS, ("model",))

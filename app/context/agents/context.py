@@ -6,7 +6,7 @@ from typing import Any
 
 from app.config.limits import RENDERERS_MAX
 from app.context.fields import Check
-from app.context.renderers import RENDERERS
+from app.context.renderers import RENDERERS, checked
 from app.context.renderers.kinds import DocumentFacts
 from app.context.renderers.texts import check_condition
 
@@ -31,7 +31,7 @@ def check_context(check: Check, value: Any, facts: DocumentFacts) -> None:
                 check.fault(pointer, "duplicate-renderer", f"The {name} stands in a request once.")
             seen.add(str(name))
             check.object(spec, pointer, (*_EVERY, *kind.keys))
-            kind.check(check, spec, pointer, facts)
+            checked(check, spec, pointer, facts)
             if "when" in spec:
                 check_condition(check, spec["when"], f"{pointer}/when", facts)
         elif name is None:
@@ -52,6 +52,7 @@ def _id(check: Check, value: Any, pointer: str, ids: set[str]) -> None:
 
 
 def with_defaults(position: int, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A checked renderer with its id and the keys that it leaves out."""
+    """A checked renderer with its id and the keys that it leaves out; of one whose package is gone these are not known."""
     name = spec["renderer"]
-    return {"renderer": name, "id": spec.get("id", f"{name}-{position}"), **RENDERERS[name].defaults, **spec}
+    kind = RENDERERS.get(name)
+    return {"renderer": name, "id": spec.get("id", f"{name}-{position}"), **(kind.defaults if kind is not None else {}), **spec}

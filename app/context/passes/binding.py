@@ -4,6 +4,10 @@ The digest of a prefix covers instructions, declared tools and every message bef
 reasoning of the front be left out, and whether that of an earlier answer is there follows from the earlier messages alone, but for what
 renderers cut out: that is marked. An answer whose blocks were made behind another prefix than the one that is now compiled keeps its text
 and its calls.
+
+What stands behind everything for one call alone (late sections, why a call is made, ephemeral input) is part of the prefix as well, since the
+provider bound to what it saw: at the next call it is gone, and with it the thinking. Leaving it out of the digest would send blocks back
+that are refused.
 """
 
 import hashlib

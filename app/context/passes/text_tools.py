@@ -8,7 +8,7 @@ from app.context.draft import Count, Draft, Item, NeutralMessage, Places, Reason
 from app.context.passes.measure import declaration
 from app.context.sources import Tool
 from app.entries import lossless
-from app.entries.parts import Part, Text, ToolCall
+from app.entries.parts import Part, Reasoning, Text, ToolCall
 
 NAME = "text_tools"
 
@@ -36,8 +36,20 @@ def run(draft: Draft, tools: tuple[Tool, ...], choice: str | None, count: Count)
         if message.role == "tool":
             _result(draft, item, message, count)
         elif message.role == "assistant" and any(isinstance(part, ToolCall) for part in message.parts):
-            parts: tuple[Part, ...] = tuple([Text(spelled(part)) if isinstance(part, ToolCall) else part for part in message.parts])
-            draft.replace(item, (Reason.CALL_AS_TEXT,), NAME, message._replace(parts=parts))
+            _calls(draft, item, message, count)
+
+
+def _calls(draft: Draft, item: Item, message: NeutralMessage, count: Count) -> None:
+    """Spells the calls. Thinking that its provider sealed goes: it was given with the calls, and is taken back beside nothing else."""
+    sealed = {place: part for place, part in enumerate(message.parts) if isinstance(part, Reasoning) and part.opaque is not None}
+    for place in sealed:
+        draft.lose(item, "reasoning", "call_as_text", place)
+    kept = tuple([place for place in range(len(message.parts)) if place not in sealed])
+    said = (message.parts[place] for place in kept)
+    parts: tuple[Part, ...] = tuple([Text(spelled(part)) if isinstance(part, ToolCall) else part for part in said])
+    tokens = max(0, item.tokens - sum(count(part.text) for part in sealed.values()))
+    reasons = (Reason.CALL_AS_TEXT, Reason.REASONING_LEFT_OUT) if sealed else (Reason.CALL_AS_TEXT,)
+    draft.replace(item, reasons, NAME, message._replace(parts=parts), tokens, kept if sealed else None)
 
 
 def spelled(call: ToolCall) -> str:

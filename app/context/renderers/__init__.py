@@ -6,9 +6,11 @@ and its directives alone; like all of `context` it is pure. Each may have a cond
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from app.context.directives import Failure
 from app.context.draft import Count, Draft
+from app.context.fields import Check
 from app.context.renderers import (
     history,
     limit_tools,
@@ -23,8 +25,9 @@ from app.context.renderers import (
     transform_user,
     user,
 )
+from app.context.renderers.guarded import guarded
 from app.context.renderers.installed import installed
-from app.context.renderers.kinds import RendererKind
+from app.context.renderers.kinds import DocumentFacts, RendererKind
 from app.context.renderers.texts import met
 from app.context.sources import AgentRevision, RendererSpec
 from app.context.templates.render import RenderFailedError
@@ -61,14 +64,23 @@ def run(draft: Draft, spec: RendererSpec, count: Count) -> None:
         if "when" in spec.options and not met(draft, spec.options["when"]):
             directives.unmet.append((spec.renderer, spec.id))
             return
-        kind.render(draft, spec, count)
-    except RenderFailedError as error:
-        directives.failures.append(Failure(spec.id, error.code, error.detail))
-    except Exception as error:
         if spec.renderer in BUILT:
+            kind.render(draft, spec, count)
+        else:
+            guarded(kind, draft, spec, count)
+    except RenderFailedError as error:
+        draft.directives.failures.append(Failure(spec.id, error.code, error.detail))
+
+
+def checked(check: Check, spec: Mapping[str, Any], pointer: str, facts: DocumentFacts) -> None:
+    """Has a renderer of the registry check its keys. A package that cannot is a fault of the document, never an exception."""
+    name = spec["renderer"]
+    try:
+        RENDERERS[name].check(check, spec, pointer, facts)
+    except Exception as error:
+        if name in BUILT:
             raise
-        detail = f"The package that brings this renderer failed ({type(error).__name__})."
-        directives.failures.append(Failure(spec.id, "renderer-failed", detail))
+        check.fault(pointer, "bad-value", f"The package that brings this renderer could not check it ({type(error).__name__}).")
 
 
 def past_states_needed(agent: AgentRevision) -> bool:

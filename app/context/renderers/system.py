@@ -1,7 +1,8 @@
 """`system`: text of the agent at the head of the request, in the order of the list; or behind everything, as user input.
 
 Sections are lifted to the head wherever they stand in the list, so that no filter trims them (S4-31). `placement: tail` is for text that
-changes: at the head it would break what a provider's cache and bound reasoning rest on (X-31).
+changes: at the head it would break what a provider's cache rests on (X-31). Reasoning that is bound to its prefix is lost with either: the
+answer was made behind the late text, which the next call has elsewhere.
 """
 
 from collections.abc import Mapping

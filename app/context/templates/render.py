@@ -85,9 +85,11 @@ def holds(text: str, words: Vocabulary, values: Mapping[str, Any]) -> bool:
 def values_of(sources: Sources, state: Mapping[str, Any] | None = None, message: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The values of the names: the state (or an older one), the safe fields of the session and the agent, the output schema as text."""
     scopes, agent = sources.state if state is None else state, sources.agent
-    session = scopes.get("session")
+    session, known = scopes.get("session"), agent.state_schema or {}
+    # By the names of the schemas that the template was checked with: a scope goes before a session key, also where the state lacks it.
+    plain = {key: value for key, value in session.items() if key not in known} if isinstance(session, Mapping) else {}
     found: dict[str, Any] = {
-        "state": {**(session if isinstance(session, Mapping) else {}), **scopes},
+        "state": plain | {scope: value for scope, value in scopes.items() if scope in known},
         "session": {"id": sources.session_id, "agent": agent.name, "revision": agent.revision},
         "agent": {"name": agent.name, "revision": agent.revision},
     }

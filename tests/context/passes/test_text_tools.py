@@ -5,7 +5,7 @@ import pytest
 from app.context.compile import Compiled, compile_context
 from app.context.draft import Loss
 from app.context.sources import Overrides
-from app.entries.parts import Text
+from app.entries.parts import Reasoning, Text
 from app.formats.openai_chat import FORMAT
 from app.formats.text_tools import promoted
 from tests.strategies import TOOL_DOCUMENTS, Ledger, agent, call, target, tokens
@@ -51,3 +51,34 @@ def test_a_choice_that_cannot_be_enforced_is_a_loss_and_none_tells_of_no_tool():
 def test_a_spelled_call_is_read_back_as_it_was():
     text = said(compiled())[1][1].removeprefix("I look.\n")
     assert promoted(text, ("lookup",)) == ("lookup", '{"id": 1.0}')
+
+
+@pytest.mark.req("S0-30", "X-20")
+def test_sealed_thinking_of_a_call_that_is_spelled_is_left_out_with_a_loss():
+    ledger = Ledger()
+    ledger.user("q")
+    sealed = Reasoning("Hm.", '{"signature":"s"}', str(IN_TEXT.producer))
+    ledger.answer(sealed, "I look.", call("c"))
+    ledger.result("c")
+    ledger.answer(sealed, "Done.")
+    blocks = target(tools="text", provider_blocks=True)
+    found = compile_context(ledger.sources(AGENT, blocks), tokens)
+    assert [[type(part).__name__ for part in message.parts] for message in found.request.messages] == [
+        ["Text"],
+        ["Text", "Text"],
+        ["Text"],
+        ["Reasoning", "Text"],
+    ]
+    assert Loss("reasoning", "call_as_text", 2, 0) in found.losses
+    assert found.part_of(1, 0) == 1, "the words are the second part of their entry"
+    (row,) = [row for row in found.decisions if row.source.get("seq") == 2]
+    assert (row.reason, row.also) == ("call_as_text", ("reasoning_left_out",))
+    assert row.tokens_before - row.tokens_after == tokens("Hm.")
+
+
+@pytest.mark.req("S0-27", "S3-24")
+def test_controls_are_told_of_in_text_and_may_be_called_in_it():
+    found = compile_context(Ledger().sources(agent(plan={"enabled": True}, tools=TOOL_DOCUMENTS), IN_TEXT), tokens)
+    assert '"name":"update_plan"' in found.request.system[0].text
+    assert found.declared == ("lookup", "gone")
+    assert found.callable == ("lookup", "gone", "update_plan", "report_progress")

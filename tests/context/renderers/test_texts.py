@@ -156,3 +156,28 @@ def test_media_of_a_transformed_message_stay_behind_its_text():
     assert [message.parts for message in found.request.messages] == [(Text("<see>"), image), (Text("<see>"),)]
     assert found.places[0] == (1, 0)
     assert row(found, kind="entry", seq=2) == ("excluded", "rendered_blank")
+
+
+@pytest.mark.req("T-25")
+@pytest.mark.parametrize(
+    ("schema", "state", "template", "told"),
+    [
+        # A scope of another agent's schema is no key of this one's session.
+        ({"session": {"properties": {"user": {"properties": {"tone": {}}}}}}, {"session": {"user": {"tone": "own"}}}, "{{ state.user.tone }}", "own"),
+        ({"session": {"properties": {"user": {"type": "string"}}}}, {"session": {}}, "{{ state.user }}", ""),
+        # A scope goes before a session key of its name, also where the state has no such scope.
+        (
+            {"session": {"properties": {"user": {"properties": {"tone": {"writeOnly": True}}}}}, "user": {"properties": {"tone": {}}}},
+            {"session": {"user": {"tone": "SECRET"}}, "user": None},
+            "{{ state.user.tone }}",
+            "",
+        ),
+    ],
+)
+def test_a_name_stands_for_what_its_schema_describes(schema: Any, state: Any, template: str, told: str):
+    held = {"user": {"tone": "SECRET of all sessions"}} | state
+    held = {scope: value for scope, value in held.items() if value is not None}
+    revision = agent(state_schema=schema, context=[{"renderer": "user", "template": f"[{template}]"}])
+    found = compile_context(Ledger().sources(revision, state=held), tokens)
+    (message,) = found.request.messages
+    assert message.parts == (Text(f"[{told}]"),)
