@@ -17,6 +17,9 @@ SKILL_CATALOGUE_TOKENS_MAX: Final = 2_000
 AGENT_CALLS_NESTED_MAX: Final = 4
 """Agents that call agents, one inside the other."""
 
+AGENT_CALLS_OPEN_MAX: Final = 100
+"""Calls of a turn that have no result while one of its agents calls another: all of them are closed together where the turn is cut."""
+
 TOOL_RUNS_AT_ONCE_MAX: Final = 8
 """Server-side tools of one answer that run at the same time."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from app.config.limits import ENTRIES_PER_APPEND_MAX
 from app.entries import lossless
 from app.entries.messages import Entry, ToolResult, encode
 from app.entries.parts import Text, ToolCall
@@ -79,7 +80,8 @@ def follow(
     """Everything that the turn's entries and the new drafts settle by themselves, in the order in which it is appended.
 
     `cut` and `adopted_seq` are what no entry of the turn tells (`read_life`); `mend` gives the drafts of a call that started and never finished.
-    Ends: each round adds the result of a call, the end of a call, or the end of the turn.
+    Ends: each round adds the result of a call, the end of a call, or the end of the turn. Where an append has no more room, it ends before
+    what is left, without a move.
     """
     found = Consequences(list(drafts))
     known = [*entries, *(provisional(draft, head_seq + 1 + at) for at, draft in enumerate(drafts))]
@@ -89,6 +91,8 @@ def follow(
         if isinstance(move, Settle):
             found.adopted = _adopted(move, policy)
         added = _drafts(move, life, turn, mend, found.adopted)
+        if len(found.drafts) + len(added) > ENTRIES_PER_APPEND_MAX:
+            return found
         go_on(life, [provisional(draft, head_seq + 1 + len(found.drafts) + at) for at, draft in enumerate(added)])
         found.drafts += added
         if not added or isinstance(move, Settle):

@@ -4,7 +4,7 @@ Refusals come first, then what the service runs itself, then agents that are cal
 all that is left at once; a call that hands the turn over comes last, when everything beside it has its result.
 """
 
-from app.config.agent_limits import AGENT_CALLS_NESTED_MAX
+from app.config.agent_limits import AGENT_CALLS_NESTED_MAX, AGENT_CALLS_OPEN_MAX
 from app.turn.admission import Rejection, acted_on, admit, denial, rejection
 from app.turn.life import CallLife, Life, RunLife, ToolLife
 from app.turn.moves import Await, Close, Closed, Move, Pending, Refuse, Start
@@ -56,6 +56,9 @@ def _run(tools: tuple[ToolLife, ...], run: RunLife, life: Life) -> Move | None:
     if plain:
         return Start(tuple(tool.call for tool in plain), run.index)
     called = next((tool for tool in ready if _mode(tool, life) == "call"), None)
+    if called is not None and len(life.open_tools) > AGENT_CALLS_OPEN_MAX:
+        why = rejection("too-many-open")
+        return Refuse(called.call, why.code, why.detail, called.run)
     return None if called is None else Start((called.call,), run.index)
 
 

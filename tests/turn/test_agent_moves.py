@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.config.agent_limits import AGENT_CALLS_OPEN_MAX
 from app.entries.messages import Message
 from app.entries.parts import Media, Part, Text
 from app.entries.trace import ApprovalDecided, ApprovalRequested, ToolStarted
@@ -73,3 +74,16 @@ def test_a_second_hand_over_waits_for_the_decision_on_the_first(decision):
         found = move(ledger)
         assert isinstance(found, Refuse)
         assert (found.tool_call, found.code) == (second, "already-transferred")
+
+
+@pytest.mark.parametrize("beside", [AGENT_CALLS_OPEN_MAX - 1, AGENT_CALLS_OPEN_MAX])
+def test_an_agent_is_not_called_while_very_many_calls_are_open(beside):
+    """All that is open is closed in one append when the turn is cut."""
+    consult = tool("consult")
+    ledger = answered(*[tool("ask", number) for number in range(beside)], consult, stop_reason="tool_calls")
+    found = move(ledger)
+    if beside < AGENT_CALLS_OPEN_MAX:
+        assert found == Start((consult,))
+    else:
+        assert isinstance(found, Refuse)
+        assert (found.tool_call, found.code) == (consult, "too-many-open")

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from app.config.agent_limits import AGENT_CALLS_OPEN_MAX
+from app.config.limits import TOOL_CALLS_PER_ANSWER_MAX
 from app.config.settings import Settings
 from app.entries.messages import NewEntry
 from app.entries.trace import StopRequested
@@ -229,3 +231,21 @@ async def test_changes_beside_a_turn_never_lose_a_tools_result(settings: Setting
         assert (await world.turn(session))["status"] == "completed"
         assert patches == 24
         assert [text(entry) for entry in await world.raw(session) if entry["kind"] == "tool_result"] == ["fine"]
+
+
+@pytest.mark.req("X-79")
+async def test_a_turn_with_as_many_open_calls_as_there_may_be_is_cancelled(world: World) -> None:
+    def asks(level: int, number: int) -> list[Any]:
+        return [{"id": f"l{level}-{at}", "name": "lookup", "arguments": "{}"} for at in range(number)]
+
+    consult = {"id": "consult", "name": "consult", "arguments": "{}"}
+    script = [{"tool_calls": [*asks(0, AGENT_CALLS_OPEN_MAX - 1), consult]}, {"tool_calls": asks(1, TOOL_CALLS_PER_ANSWER_MAX)}]
+    await put(world, "expert", script, [{"name": "lookup"}])
+    await put(world, "nurse", script, [{"name": "lookup"}, tool("consult", "expert", "call")])
+    session = await world.session("nurse")
+    turn = await world.turn(session)
+    open_calls = AGENT_CALLS_OPEN_MAX + TOOL_CALLS_PER_ANSWER_MAX
+    assert len(turn["pending"]) == open_calls - 1
+    done = (await world.call("POST", f"/sessions/{session}/turns/{turn['id']}/cancel", 200, json={})).json()
+    assert done["status"] == "cancelled"
+    assert len(await world.ledger(session, kinds="tool_result")) == open_calls

@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.config.limits import TOOL_CALLS_PER_ANSWER_MAX
 from app.entries.ids import SESSION, parse_id
 from app.services.scope import LOCAL_TENANT
 from app.storage.store import Store
@@ -162,3 +163,15 @@ async def test_ids_rise_also_where_a_long_wait_outlived_its_events(world: World,
     bounds = await store.deltas.bounds(LOCAL_TENANT, parse_id(SESSION, session) or LOCAL_TENANT, 1)
     assert bounds is not None
     assert bounds[0] > last + 2_000_000
+
+
+@pytest.mark.req("S0-18")
+async def test_an_answer_of_as_many_refused_calls_as_there_may_be_is_answered_whole(world: World) -> None:
+    """Two entries a call are more than one append takes."""
+    many = {"tool_calls": [{"id": f"m{at}", "name": "nobody", "arguments": "{}"} for at in range(TOOL_CALLS_PER_ANSWER_MAX)]}
+    session = await world.session(await world.agent([many, DONE], tools=TOOLS))
+    assert (await world.turn(session))["status"] == "completed"
+    entries = await world.ledger(session)
+    kinds = [entry["kind"] for entry in entries]
+    assert kinds.count("tool_rejected") == kinds.count("tool_result") == TOOL_CALLS_PER_ANSWER_MAX
+    assert (await world.call("GET", f"/sessions/{session}/verify", 200)).json()["ok"] is True
