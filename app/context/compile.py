@@ -41,6 +41,7 @@ from app.context.sources import AgentRevision, Sources, Tool
 from app.context.window import open_draft
 from app.entries.messages import Answer, ToolResult
 from app.entries.parts import Text, ToolCall
+from app.entries.plans import CONTROLS
 
 COMPILER_VERSION = "1"
 POLICY_VERSION = "1"
@@ -104,6 +105,11 @@ class Compiled:
     def declared(self) -> tuple[str, ...]:
         """The names of the tools that the model is told of, natively or in text."""
         return tuple([fate.tool.name for fate in self.tools if fate.reason is Reason.DECLARED])
+
+    @property
+    def callable(self) -> tuple[str, ...]:
+        """The names of everything that a call may be of: the declared tools, and the controls of a plan, shown or not: they are no text either."""
+        return (*self.declared, *CONTROLS) if self.sources.agent.plan_enabled else self.declared
 
     @property
     def message_tokens(self) -> tuple[int, ...]:

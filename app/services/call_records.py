@@ -16,7 +16,6 @@ from app.entries.errors import Invalid
 from app.entries.ids import CALL, format_id
 from app.entries.messages import Answer
 from app.entries.parts import ToolCall
-from app.entries.plans import CONTROLS
 from app.entries.settings import PlanChanged, SectionsRecorded
 from app.entries.trace import ApprovalRequested, ModelCallFinished, ModelCallStarted, TurnError
 from app.entries.wire import timestamp
@@ -159,8 +158,7 @@ def reader_of(prepared: Prepared) -> StreamReader:
     target = prepared.target
     producer = target.producer._replace(prefix=bound_prefix(prepared.compiled.request))
     reader = FORMATS[target.dialect].new_reader(str(producer))
-    controls = CONTROLS if prepared.sources.agent.plan_enabled else ()
-    return TextCallReader(reader, (*prepared.compiled.declared, *controls)) if target.rules.tools == "text" else reader
+    return TextCallReader(reader, prepared.compiled.callable) if target.rules.tools == "text" else reader
 
 
 def taken_ids(prepared: Prepared) -> set[str]:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.context.compile import Compiled, compile_context
+from app.context.controls import shown_controls
 from app.context.diff import Diff, applied, diff, sent
 from app.context.draft import ContinuationOrigin
 from app.context.explanation import explained
@@ -72,7 +73,7 @@ def test_every_source_is_decided_once_in_the_order_of_the_account(given_sources:
     places = {place: [row.position or 0 for row in rows if row.place == place] for place in ("system", "tools", "messages")}
     assert sorted(places["messages"]) == list(range(len(found.request.messages)))
     assert places["system"] == list(range(len(found.request.system)))
-    assert places["tools"] == list(range(len(found.callable)))
+    assert places["tools"] == list(range(len(found.declared) + len(shown_controls(given_sources))))
     told = source_map(found)
     assert len(told["sources"]) == len(found.request.messages)
     continuing = [message for message in found.request.messages if isinstance(message.origin, ContinuationOrigin)]
