@@ -23,6 +23,7 @@ DETAILS: Mapping[str, str] = MappingProxyType(
         "nested-too-deep": "Not executed: agents that call agents may not be nested any deeper.",
         "too-many-open": "Not executed: too many calls wait for their results. Call the agent again once they have them.",
         "max-steps": "Not executed: the turn reached its limit of model calls.",
+        "outcome-unknown-repeatable": "The tool was started and its outcome is unknown. It may be called again.",
         "outcome-unknown": "The tool was started and its outcome is unknown. It may have had effects; check before doing it again.",
     }
 )

@@ -25,7 +25,7 @@ from app.entries.trace import TurnError
 from app.turn.admission import rejection
 from app.turn.life import CallLife, Cut, Life, RunLife
 from app.turn.moves import Call, Done, Mend, Move, Reason, Return, Settle
-from app.turn.open_calls import close, next_of_open
+from app.turn.open_calls import close, next_of_open, outcome_unknown
 from app.turn.recovery import left, recover
 
 _ENDS = {
@@ -87,9 +87,10 @@ def _has_more(life: Life) -> bool:
 
 
 def _cut_short(cut: Cut, life: Life) -> Move:
-    started = tuple(tool for tool in life.open_tools if tool.starts and (policy := life.policy_of(tool)) is not None and policy.mode is None)
+    started = [(tool, policy) for tool in life.open_tools if tool.starts and (policy := life.policy_of(tool)) is not None and policy.mode is None]
     if started:
-        return close(started, rejection("outcome-unknown"))
+        why = outcome_unknown(started[0][1])
+        return close(tuple(tool for tool, policy in started if outcome_unknown(policy) == why), why)
     if life.open_tools:
         return close(life.open_tools, rejection(f"turn-{cut.status}"))
     return Settle(cut.status, cut.error, None if cut.recorded else cut.reason)

@@ -8,11 +8,17 @@ from app.config.agent_limits import AGENT_CALLS_NESTED_MAX, AGENT_CALLS_OPEN_MAX
 from app.turn.admission import Rejection, acted_on, admit, denial, rejection
 from app.turn.life import CallLife, Life, RunLife, ToolLife
 from app.turn.moves import Await, Close, Closed, Move, Pending, Refuse, Start
+from app.turn.policy import ToolPolicy
 
 
 def close(tools: tuple[ToolLife, ...], why: Rejection) -> Close:
     """Closes these calls for one reason."""
     return Close(tuple(Closed(tool.call, tool.run) for tool in tools), why.code, why.detail)
+
+
+def outcome_unknown(policy: ToolPolicy) -> Rejection:
+    """Why a call has no result that was started where nobody saw its end, and whether the model may make it again."""
+    return rejection("outcome-unknown-repeatable" if policy.repeatable else "outcome-unknown")
 
 
 def next_of_open(run: RunLife, last: CallLife, life: Life) -> Move | None:
@@ -52,7 +58,7 @@ def _run(tools: tuple[ToolLife, ...], run: RunLife, life: Life) -> Move | None:
     for tool in plain:
         policy = run.policy.tools[tool.call.name]
         if tool.starts and not (policy.repeatable and tool.starts < policy.starts_max):
-            return close((tool,), rejection("outcome-unknown"))
+            return close((tool,), outcome_unknown(policy))
     if plain:
         return Start(tuple(tool.call for tool in plain), run.index)
     called = next((tool for tool in ready if _mode(tool, life) == "call"), None)
