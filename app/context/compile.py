@@ -3,7 +3,7 @@
     window      restore; failed, cancelled, interrupted, redacted and not-in-context messages are out
     renderers   in the agent's order; what none of them placed is `not_rendered`
     skills      snapshots of skills are expanded or replayed
-    passes      reasoning, pairing, tool_call_ids, fitting, text_tools, receipts, adjacency, binding, measure
+    passes      reasoning, pairing, tool_call_ids, fitting, text_tools, receipts, adjacency, binding, open_rounds, measure
     origins     checked before anything is dispatched
 
 Pure: same sources, same outcome. No pass reads a budget: what a budget decides is an entry before the call.
@@ -32,7 +32,7 @@ from app.context.draft import (
     SystemSection,
 )
 from app.context.origins import check_origins
-from app.context.passes import adjacency, binding, fitting, pairing, reasoning, receipts, skills, text_tools, tool_call_ids
+from app.context.passes import adjacency, binding, fitting, open_rounds, pairing, reasoning, receipts, skills, text_tools, tool_call_ids
 from app.context.passes.measure import Measured, measure
 from app.context.passes.skills import SkillFate
 from app.context.renderers import run as run_renderer
@@ -157,6 +157,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     message_count += sum(isinstance(item.origin, ContinuationOrigin) for item in draft.inserted)
     adjacency.run(draft, count)
     binding.run(draft, declared, count)
+    open_rounds.run(draft, count)
     messages: list[NeutralMessage] = draft.sent()
     measured = measure(draft, declared, count)
     check_origins([message.origin for message in messages], len(messages), sources.history_message_count)

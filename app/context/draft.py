@@ -57,6 +57,7 @@ class Reason(StrEnum):
     USER_FIRST = "user_first"  # words that open a list which has to begin with user input
     USER_LAST = "user_last"  # words that close a list which has to end with it
     REPLY_AFTER_RESULTS = "reply_after_results"  # an answer between results and the next input
+    ROUND_CLOSED = "round_closed"  # words behind results: not all thinking of their round is sent
     MISSING_TOOL_RESULT = "missing_tool_result"  # a repair stands in for it
     FAILED_RESPONSE = "failed_response"  # failed, cancelled or interrupted
     NOT_IN_CONTEXT = "not_in_context"

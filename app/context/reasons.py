@@ -45,6 +45,7 @@ SENTENCES: Mapping[Reason | Outside, str] = MappingProxyType(
         Reason.USER_FIRST: "The model takes a list that begins with user input, so words of the service open it.",
         Reason.USER_LAST: "The model takes a list that ends with user input, so words of the service close it.",
         Reason.REPLY_AFTER_RESULTS: "The model takes no user input right behind tool results, so words of the service stand between.",
+        Reason.ROUND_CLOSED: "The model asks for all thinking of an open round of tool calls; some is left out, so words of the service end it.",
         Reason.MISSING_TOOL_RESULT: "The tool call has no result in the window, so a stand-in answers it in this request alone.",
         Reason.FAILED_RESPONSE: "The answer failed, was cancelled or was interrupted, so it was not sent.",
         Reason.NOT_IN_CONTEXT: "It was posted with `include_in_context: false` and belongs to another turn, so it was not sent.",

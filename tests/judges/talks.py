@@ -18,7 +18,6 @@ from tests.judges.judging import objections
 from tests.judges.providers import PROVIDERS, Provider
 from tests.strategies import Ledger, tokens
 
-
 EXPOSURES = tuple(EXPOSED)
 
 
