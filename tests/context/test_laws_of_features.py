@@ -24,6 +24,8 @@ from tests.formats.pointing import at
 from tests.strategies import TARGETS, ephemerals, ledgers, overrides, target, tokens
 
 targets = st.sampled_from([*TARGETS, *(target(dialect) for dialect in FORMATS), *(target(dialect, tools="text") for dialect in FORMATS)])
+pytestmark = pytest.mark.timeout(600)
+
 laws = settings(max_examples=250, deadline=None)
 
 PHASES = {
