@@ -4,19 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.config.limits import ACCEPT_TRIES_MAX
-from app.entries.errors import ClaimExpired, Conflict, Fault, HeadMismatch, Invalid, SessionBusy
+from app.entries.errors import Conflict, Fault, Invalid
 from app.entries.trace import ApprovalDecided, Decided
 from app.services.consequences import of_run
-from app.services.running import decode_options
 from app.services.turns.desk import Accepted, Desk
 from app.services.turns.endings import SETTLED
 from app.services.turns.inputs import IdempotencyKey
-from app.services.turns.resuming import Resuming
+from app.services.turns.resuming import Resuming, Waiting
 from app.services.write import Draft
 from app.storage.rows import TurnRow
 from app.turn.life import Life
-from app.turn.reading import read_life
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,6 @@ class Decisions:
     """Takes decisions; raises `Invalid` for calls that wait for none, `Conflict` for settled turns and other decisions, and writes nothing then."""
 
     def __init__(self, desk: Desk) -> None:
-        self._desk = desk
         self._resuming = Resuming(desk)
 
     async def post(
@@ -45,24 +41,11 @@ class Decisions:
         expected_head: int | None = None,
     ) -> Accepted:
         """Stores the decisions that are new. An approved call runs, or waits for its result; a denied one gets an error result."""
-        desk = self._desk
-        for _ in range(ACCEPT_TRIES_MAX):
-            session = await desk.views.session(tenant, session_id)
-            row = await desk.views.turn(tenant, session.session_id, turn_id)
-            again = await desk.replay(tenant, session, key)
-            if again is not None:
-                return again
-            entries = await self._resuming.entries(tenant, session.session_id, row.number)
-            life = read_life(entries, (await desk.cast(tenant, session, entries)).policy(decode_options(row.options)))
-            fresh = _fresh(life, decisions, row)
-            if not fresh:
-                return Accepted(session_id, turn_id, row.number, await self._resuming.last_wait(tenant, session.session_id, row))
-            self._resuming.check(session, row, turn_id, expected_head)
-            try:
-                return await self._resuming.store(tenant, session, row, entries, fresh, key)
-            except (HeadMismatch, SessionBusy, ClaimExpired):
-                continue  # with an expected head, the next look raises
-        raise SessionBusy(turn_id)
+
+        async def fresh(found: Waiting) -> list[Draft]:
+            return _fresh(found.life, decisions, found.row)
+
+        return await self._resuming.post(tenant, session_id, turn_id, key, expected_head, fresh)
 
 
 def _fresh(life: Life, decisions: Sequence[GivenDecision], row: TurnRow) -> list[Draft]:

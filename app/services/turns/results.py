@@ -5,20 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from app.config.limits import ACCEPT_TRIES_MAX
-from app.entries.errors import ClaimExpired, Conflict, Fault, HeadMismatch, Invalid, SessionBusy
+from app.entries.errors import Conflict, Fault, Invalid
 from app.entries.messages import Entry, ToolResult, decode
 from app.entries.parts import Part, Text
 from app.services.consequences import of_run
-from app.services.running import decode_options
 from app.services.turns.desk import Accepted, Desk
 from app.services.turns.endings import SETTLED
 from app.services.turns.inputs import ExtraMessage, IdempotencyKey, Said, read_parts, with_known_media
-from app.services.turns.resuming import Resuming
+from app.services.turns.resuming import Resuming, Waiting
 from app.services.write import Draft
 from app.storage.rows import TurnRow
 from app.turn.life import Life
-from app.turn.reading import read_life
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +45,14 @@ class Results:
         expected_head: int | None = None,
     ) -> Accepted:
         """Stores the results that are new. The turn goes on where nothing is pending any more, else it keeps waiting."""
-        desk = self._desk
         said = [read_parts(result.content, f"/results/{at}/content") for at, result in enumerate(results)]
-        for _ in range(ACCEPT_TRIES_MAX):
-            session = await desk.views.session(tenant, session_id)
-            row = await desk.views.turn(tenant, session.session_id, turn_id)
-            again = await desk.replay(tenant, session, key)
-            if again is not None:
-                return again
-            entries = await self._resuming.entries(tenant, session.session_id, row.number)
-            said = await with_known_media(desk.store.blobs, tenant, session.session_id, said)
-            life = read_life(entries, (await desk.cast(tenant, session, entries)).policy(decode_options(row.options)))
-            fresh = _fresh(life, entries, results, said, row)
-            if not fresh:
-                return Accepted(session_id, turn_id, row.number, await self._resuming.last_wait(tenant, session.session_id, row))
-            self._resuming.check(session, row, turn_id, expected_head)
-            drafts = fresh + _extra(extra, row.number)
-            try:
-                return await self._resuming.store(tenant, session, row, entries, drafts, key)
-            except (HeadMismatch, SessionBusy, ClaimExpired):
-                continue  # with an expected head, the next look raises
-        raise SessionBusy(turn_id)
+
+        async def fresh(found: Waiting) -> list[Draft]:
+            known = await with_known_media(self._desk.store.blobs, tenant, found.session.session_id, said)
+            drafts = _fresh(found.life, found.entries, results, known, found.row)
+            return [*drafts, *_extra(extra, found.row.number)] if drafts else []
+
+        return await self._resuming.post(tenant, session_id, turn_id, key, expected_head, fresh)
 
 
 def _fresh(life: Life, entries: Sequence[Entry], results: Sequence[GivenResult], said: Sequence[Said], row: TurnRow) -> list[Draft]:
