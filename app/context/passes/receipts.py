@@ -10,6 +10,7 @@ from types import MappingProxyType
 from app.context.draft import ContinuationOrigin, Count, Draft, NeutralMessage, Reason
 from app.context.sources import Continuation, ContinuationReason, Sources
 from app.entries import lossless
+from app.entries.messages import Answer
 from app.entries.parts import Text
 
 NAME = "receipts"
@@ -42,8 +43,11 @@ def _text(sources: Sources, continuation: Continuation) -> str:
     receipt = "" if continuation.receipt_seq is None else f' receipt="{continuation.receipt_seq}"'
     lines = [f'<{TAG} reason="{continuation.reason}"{receipt}>', _WHY[continuation.reason]]
     change = sources.plan_change
-    if change is not None and change.feedback is not None and continuation.receipt_seq == sources.plan_seq:
-        lines.append(f"Why: {_escaped(change.feedback)}")
+    if change is not None and change.feedback is not None:
+        if continuation.receipt_seq == sources.plan_seq:
+            lines.append(f"Why: {_escaped(change.feedback)}")
+        elif continuation.reason == "tool_completed" and (sources.plan_seq or 0) > _last_answer_seq(sources):
+            lines.append(f"Your plan change beside them was rejected: {_escaped(change.feedback)}")
     repair = continuation.exposure == "plan_repair"
     lines.append(f"Obligation: {'repair_plan_control' if repair else 'respond_or_act'}. {_REPAIR if repair else _ORDINARY}")
     lines.append(f"Left in this turn: {continuation.repairs_left} plan repair, {continuation.recoveries_left} further request.")
@@ -54,6 +58,11 @@ def _text(sources: Sources, continuation: Continuation) -> str:
         lines.append("The active plan, as you wrote it:")
         lines.append(_escaped(lossless.dumps(plan.to_json())))
     return "\n".join([*lines, f"</{TAG}>"])
+
+
+def _last_answer_seq(sources: Sources) -> int:
+    """Where the newest answer of the window stands; what its controls came to stands behind it."""
+    return next((message.entry.seq for message in reversed(sources.messages) if isinstance(message.body, Answer)), 0)
 
 
 def _escaped(text: str) -> str:

@@ -72,6 +72,20 @@ async def test_a_plan_alone_is_followed_by_one_call_that_shows_no_control(world:
     assert (state["seq"], state["plan"]["status"], state["plan"]["steps"]) == (change["seq"], "active", STEPS)
 
 
+@pytest.mark.req("X-67")
+async def test_a_change_that_is_rejected_beside_work_is_told_with_the_results(world: World) -> None:
+    both = {"tool_calls": [{"id": "c1", "name": "lookup", "arguments": "{}"}, *plan({"operation": "revise"})["tool_calls"]]}
+    call = {"tool_calls": [{"id": "c2", "name": "lookup", "arguments": "{}"}]}
+    session = await planning(world, [both, call, {"text": "Done."}])
+    turn = await world.turn(session)
+    for number in (1, 2):
+        turn = await world.results(session, turn["id"], [{"tool_call_id": f"c{number}", "content": "42"}])
+    assert turn["status"] == "completed"
+    told = [(await sent(world, session, call))["body"]["messages"][-1]["content"] for call in await calls_of(world, session)]
+    rejected = "Your plan change beside them was rejected: There is no active plan: `operation` has to be create."
+    assert [rejected in text for text in told] == [False, True, False]
+
+
 @pytest.mark.req("S3-23", "S3-38", "T-12")
 async def test_what_a_call_is_told_leaves_the_instructions_as_they_are(world: World) -> None:
     context = [{"renderer": "system", "text": "You look."}, {"renderer": "history"}]
