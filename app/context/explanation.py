@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.context.compile import Compiled
-from app.context.draft import Disposition
+from app.context.draft import Disposition, Reason
 from app.context.listed import Listed, listed
 from app.context.reasons import FAMILIES, SENTENCES, Outside
 from app.context.report import Pointer
+from app.entries.folds import SkillLoaded
 from app.entries.kinds import KINDS
 from app.entries.messages import Entry
 
@@ -45,10 +46,12 @@ def explained(compiled: Compiled, pointers: Sequence[Pointer], entry: Entry) -> 
     }
 
 
-def outside(compiled: Compiled, entry: Entry) -> Outside:
+def outside(compiled: Compiled, entry: Entry) -> Outside | Reason:
     """Why an entry is no source of the input at all."""
     if entry.seq > compiled.sources.head_seq:
         return Outside.AFTER_HEAD
+    if entry.kind == SkillLoaded.kind:  # it belongs to a line, as a message does, and is a source of its own unless it was erased
+        return Outside.OTHER_LINE if entry.payload is not None else Reason.REDACTED
     # Settings and trace are what they are on every line; a message of the current line is always a source.
     return FAMILIES.get(KINDS[entry.kind].family, Outside.OTHER_LINE)
 

@@ -25,7 +25,7 @@ class Outside(StrEnum):
 SENTENCES: Mapping[Reason | Outside, str] = MappingProxyType(
     {
         Reason.IN_WINDOW: "It is part of the conversation on the current line and was sent as it was said.",
-        Reason.RENDERED: "A renderer of the agent made it for this call.",
+        Reason.RENDERED: "A renderer of the agent put it, or words that it made of it, into this call.",
         Reason.DECLARED: "The agent has this tool, and the model was told of it.",
         Reason.EPHEMERAL: "It is sent in the calls of its own turn alone and is never stored.",
         Reason.PARTIAL_ANSWER: "The answer was stopped; only the text that had come until then was sent.",
@@ -74,8 +74,8 @@ SENTENCES: Mapping[Reason | Outside, str] = MappingProxyType(
         Reason.RENDER_FAILED: "Its renderer failed, so the request is not sent.",
         Reason.NARROWED: "The tool is declared, and outside of the list that the choice is narrowed to.",
         Reason.CONTROL_HIDDEN: "The call was made for something else than the plan, so this control was not shown.",
-        Reason.CONTINUATION: "It tells the model why the call is made and what is left to do.",
-        Reason.SKILL_EXPANDED: "A skill was selected for it, and the skill's text stands before its own words.",
+        Reason.CONTINUATION: "It is part of what tells the model why the call is made and what is left to do.",
+        Reason.SKILL_EXPANDED: "A skill's text stands before the words of the message that the skill was selected for.",
         Reason.SKILL_REPLAYED: "It is a snapshot of a skill of an older form, which was sent as a message of its own.",
         Reason.ANCHOR_ABSENT: "The message that the skill was selected for was not in the window, so the skill was not sent.",
         Reason.ABSENT: "The session has none.",

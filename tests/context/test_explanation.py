@@ -78,7 +78,16 @@ def test_entries_that_are_no_source_say_why():
     by_family = {Family.SETTINGS: "settings", Family.FOLD: "fold", Family.TRACE: "trace"}
     for kind in KINDS.values():
         if kind.family is not Family.MESSAGE:
-            assert reason(1, kind.name) == by_family[kind.family]
+            assert reason(1, kind.name) == (by_family[kind.family] if kind.name != "skill_loaded" else "other_line")
+
+
+def test_a_snapshot_of_a_skill_outside_of_the_input_is_spoken_of_as_what_it_is():
+    ledger = Ledger()
+    loaded = ledger.user("q").entry._replace(seq=1, kind="skill_loaded", message_index=None)
+    compiled = compile_context(ledger.sources(head_seq=3, messages=()), tokens)
+    assert explained(compiled, (), loaded)["reason"] == "other_line"
+    assert explained(compiled, (), loaded._replace(payload=None))["reason"] == "redacted"
+    assert explained(compiled, (), loaded._replace(seq=4))["reason"] == "after_head"
 
 
 @pytest.mark.parametrize("dialect", FORMATS)
