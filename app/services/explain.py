@@ -101,6 +101,9 @@ class Explain:
         model = {key: value for key, value in (("upstream", query.upstream), ("name", query.model)) if value is not None}
         ask = Ask(at_seq=query.at_seq) if query.at_seq is not None else await self._going_on(tenant, row)
         ask = replace(ask, agent_revision=query.agent_revision, model={**(ask.model or {}), **model} or None, dialect=query.dialect)
+        ask = replace(ask, model_pointer="") if model else ask
+        if ask.pinned is not None and query.agent_revision is not None:  # another revision of the agent that is at work
+            ask = replace(ask, pinned=await self._inputs.agent(tenant, ask.pinned.name, query.agent_revision))
         moved = await self._moved(tenant, row) if query.at_seq is None else None
         ask = ask if moved is None else replace(ask, state=moved.state)
         if what_if is not None:
@@ -154,6 +157,7 @@ class Explain:
         ask = replace(
             ask,
             model={**(ask.model or {}), **overrides.get("model", {})} or None,
+            model_pointer="/overrides/model" if "model" in overrides else ask.model_pointer,
             tool_choice=overrides.get("tool_choice", ask.tool_choice),
             masked_tools=tuple(overrides.get("masked_tools", ask.masked_tools)),
         )

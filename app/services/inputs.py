@@ -42,7 +42,7 @@ class Ask:
 
     `pinned` is the agent that the running turn began with: one that the session adopts meanwhile is for the next turn.
     `model` lays `{upstream?, name?, params?}` over the model in force, like a turn's override; `dialect` asks for another wire
-    format. `repeats_seq` is the input of another turn that the running one answers again.
+    format. `repeats_seq` is the input of another turn that the running one answers again. `model_pointer`: where the request names `model`.
     """
 
     at_seq: int | None = None
@@ -50,6 +50,7 @@ class Ask:
     agent_revision: int | None = None
     pinned: AgentRevision | None = None
     model: Mapping[str, Any] | None = None
+    model_pointer: str = "/model"
     dialect: str | None = None
     tool_choice: str | None = None
     masked_tools: tuple[str, ...] = ()
@@ -147,9 +148,8 @@ class Inputs:
         return self._targets.counter(STAND_IN).count(text)
 
     async def agent_for(self, tenant: UUID, window: Window, ask: Ask) -> AgentRevision:
-        """The agent of a compile: the one that `ask` brings, the one that its turn began with, else the one in force."""
-        given = ask.agent or (ask.pinned if ask.agent_revision is None else None)
-        return given or await self.agent_of(tenant, window, ask.agent_revision)
+        """The agent of a compile: the one that `ask` brings, the one that its run began with, else the one in force."""
+        return ask.agent or ask.pinned or await self.agent_of(tenant, window, ask.agent_revision)
 
     async def agent_of(self, tenant: UUID, window: Window, revision: int | None = None) -> AgentRevision:
         """The agent revision in force at the window's head, or another revision of the same agent."""
@@ -167,7 +167,7 @@ class Inputs:
         if ask.dialect is not None and choice.upstream == SCRIPTED:
             form_of(ask.dialect, "/dialect")
             choice = replace(choice, params={**choice.params, "dialect": ask.dialect})
-        target = self._targets.resolve(choice, frozen)
+        target = self._targets.resolve(choice, frozen, ask.model_pointer, ask.model_pointer or "/model")
         return target if ask.dialect in (None, target.dialect) else self._targets.other_dialect(target, ask.dialect)
 
     async def _loaded(self, tenant: UUID, session: UUID, messages: list[SourceMessage]) -> list[SourceMessage]:

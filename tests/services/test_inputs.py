@@ -186,6 +186,15 @@ async def test_what_is_not_there_is_refused_by_name(world: World) -> None:
     for seq in (0, 2):
         fault = (await world.call("GET", path, 422, params={"at_seq": seq})).json()["errors"][0]
         assert (fault["pointer"], fault["code"]) == ("/at_seq", "out-of-range")
+    for query, pointer in (({"upstream": "nowhere"}, "/upstream"), ({"model": "unheard-of"}, "/model")):
+        assert [fault["pointer"] for fault in (await world.call("GET", path, 422, params=query)).json()["errors"]] == [pointer]
+    for model, pointer in (
+        ({"upstream": "nowhere"}, "/overrides/model/upstream"),
+        ({"name": "unheard-of"}, "/overrides/model"),
+        ({"params": {"dialect": "nobodys"}}, "/overrides/model/params/dialect"),
+    ):
+        found = (await world.call("POST", path, 422, json={"overrides": {"model": model}})).json()
+        assert [fault["pointer"] for fault in found["errors"]] == [pointer]
     turn = await world.turn(session, expect=422, overrides={"model": {"upstream": "nowhere"}})
     assert [(fault["pointer"], fault["code"]) for fault in turn["errors"]] == [("/overrides/model/upstream", "unknown-upstream")]
     turn = await world.turn(session, expect=422, overrides={"model": {"name": "unheard-of"}})

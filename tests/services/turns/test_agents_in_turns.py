@@ -197,3 +197,22 @@ async def test_a_cancelled_turn_closes_the_calls_of_all_its_agents(world: World)
     assert done["status"] == "cancelled"
     results = await world.ledger(session, kinds="tool_result")
     assert [(entry["body"]["tool_call_id"], entry["invocation"], entry["hidden"]) for entry in results] == [("c1", 0, False), ("c2", 1, True)]
+
+
+async def test_another_revision_in_a_preview_is_one_of_the_agent_that_is_at_work(world: World) -> None:
+    """A turn that waits inside a called agent: what comes next is that agent's call, whatever revision is asked for."""
+    script = [call("consult", 1, q="x"), call("lookup", 2), {"text": "Inner."}, {"text": "Outer."}]
+    system = [{"renderer": "system", "text": "Known as the second."}, {"renderer": "history"}]
+    await put(world, "expert", script, [{"name": "lookup"}])
+    await put(world, "nurse", script, [tool("consult", "expert", "call")])
+    session = await world.session("nurse")
+    await world.turn(session)
+    await put(world, "expert", script, [{"name": "lookup"}], context=system)
+    first, second = await world.input(session), await world.input(session, agent_revision=2)
+    assert await world.input(session, agent_revision=1) == first
+    assert (first["agent"], second["agent"]) == ({"name": "expert", "revision": 1}, {"name": "expert", "revision": 2})
+    assert words(second) == ["Known as the second.", *words(first)]
+    path = f"/sessions/{session}/model-input"
+    what_if = (await world.call("POST", path, 200, json={"context": system}, params={"agent_revision": 1})).json()
+    assert (what_if["agent"], words(what_if)) == (first["agent"], words(second))
+    await world.call("GET", path, 404, params={"agent_revision": 3})
