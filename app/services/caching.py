@@ -23,7 +23,7 @@ def cache_report(now: Prepared, before: Prepared | None) -> dict[str, Any]:
     mine, theirs = list(blocks(now.written.document, order)), list(blocks(before.written.document, old_order))
     same = 0
     if now.target.dialect != before.target.dialect or now.target.model.name != before.target.model.name:
-        change: dict[str, Any] | None = _named("", "model_changed", now.window.settings.get("model_switched"))
+        change: dict[str, Any] | None = _named("", "model_changed", now.window.settings.get("model_switched"), before)
     else:
         while same < min(len(mine), len(theirs)) and mine[same] == theirs[same]:
             same += 1
@@ -61,10 +61,10 @@ def _change(pointer: str, now: Prepared, before: Prepared, *, gone: bool) -> dic
     in_head = any(place and (pointer == place or place.startswith(pointer + "/") or pointer.startswith(place + "/")) for place in (*sections, *tools))
     if in_head or pointer.startswith(("/tools", "/system", "/instructions")):
         if now.sources.agent.digest != before.sources.agent.digest:
-            return _named(pointer, "agent_changed", settings.get("agent_adopted"))
+            return _named(pointer, "agent_changed", settings.get("agent_adopted"), before)
         if state_in_force(settings) != state_in_force(before.window.settings):
-            return _named(pointer, "state_changed", settings.get("state_changed"))
-        return _named(pointer, "overrides_changed", None)
+            return _named(pointer, "state_changed", settings.get("state_changed"), before)
+        return _named(pointer, "overrides_changed", None, before)
     if gone:
         return {"pointer": pointer, "reason": "taken_away", "seq": None}
     return _message_change(pointer, now, before)
@@ -79,5 +79,6 @@ def _message_change(pointer: str, now: Prepared, before: Prepared) -> dict[str, 
     return {"pointer": pointer, "reason": "message_changed" if origin.seq in known else "other_message", "seq": origin.seq}
 
 
-def _named(pointer: str, reason: str, entry: Entry | None) -> dict[str, Any]:
-    return {"pointer": pointer, "reason": reason, "seq": None if entry is None else entry.seq}
+def _named(pointer: str, reason: str, entry: Entry | None, before: Prepared) -> dict[str, Any]:
+    """An entry that the call before had read already changed nothing since: overrides or another agent's run did."""
+    return {"pointer": pointer, "reason": reason, "seq": entry.seq if entry is not None and entry.seq > before.sources.head_seq else None}

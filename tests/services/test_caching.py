@@ -53,3 +53,15 @@ async def test_a_line_that_was_left_breaks_the_run_where_it_was_left(world: Worl
     found = await cache(world, session)
     assert found["stable_prefix_messages"] == 2
     assert found["first_change"] == {"pointer": "/messages/2", "reason": "taken_away", "seq": None}
+
+
+@pytest.mark.req("X-31")
+async def test_an_entry_that_the_call_before_had_read_already_is_not_named_as_what_changed(world: World) -> None:
+    """The turn's override made the difference; the switch of the model stands before both."""
+    session = await world.session(await world.agent(context=[SYSTEM, HISTORY]))
+    await world.call("PATCH", f"/sessions/{session}", 200, json={"model": {"upstream": "scripted", "name": "gpt-4.1"}})
+    await world.turn(session, overrides={"model": {"name": "gpt-4o"}})
+    assert (await cache(world, session))["first_change"] == {"pointer": "", "reason": "model_changed", "seq": None}
+    await world.call("PATCH", f"/sessions/{session}", 200, json={"model": {"upstream": "scripted", "name": "gpt-4.1-mini"}})
+    head = (await world.call("GET", f"/sessions/{session}", 200)).json()["head_seq"]
+    assert (await cache(world, session))["first_change"] == {"pointer": "", "reason": "model_changed", "seq": head}
