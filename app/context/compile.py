@@ -224,11 +224,12 @@ def _choice(wanted: str | None, declared: tuple[Tool, ...], allowed: tuple[str, 
 def _awaiting(draft: Draft) -> Awaiting | None:
     """What has to come before the next call: results of the newest answer's open calls, else an input where nothing runs.
 
-    Read off the sources, not off the render: an agent without history waits for the same things.
+    Read off the sources, not off the render: an agent without history waits for the same things. The inside of a call is another run's.
     """
     results: set[str] = set()
+    called = draft.sources.invocation.called
     for item in reversed(draft.items):
-        if item.message is None:
+        if item.message is None or (item.inside_call and not called):
             continue
         body = None if item.source is None else item.source.body
         if isinstance(body, ToolResult):

@@ -148,6 +148,11 @@ class Item:
         """Where part `part` of the message stands in its entry; None for one that a pass put there."""
         return part if self.places is None else self.places[part]
 
+    @property
+    def inside_call(self) -> bool:
+        """Whether a called run said it: such are the entries of a run above 0 that are hidden."""
+        return self.source is not None and self.source.entry.invocation > 0 and self.source.entry.hidden
+
 
 @dataclass(slots=True)
 class Draft:

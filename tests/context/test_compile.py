@@ -7,7 +7,7 @@ import pytest
 from app.context.compile import Compiled, compile_context
 from app.context.draft import History
 from app.context.report import prefix_digest, source_map
-from app.context.sources import Ephemeral, Overrides, Sources
+from app.context.sources import Ephemeral, Invocation, Overrides, Sources
 from app.entries.messages import Message, Status
 from app.entries.parts import Media, Reasoning, Text, ToolCall
 from tests.strategies import SYSTEM, TOOL_DOCUMENTS, Ledger, agent, call, target, tokens
@@ -152,6 +152,24 @@ def test_what_a_session_waits_for():
     assert compiled(ledger.sources()).awaiting == "input"
     ledger.answer(call("c3"), status=Status.INTERRUPTED)
     assert compiled(ledger.sources()).awaiting == "input", "the calls of an unfinished answer are not waited for"
+
+
+def test_an_open_call_is_waited_for_whatever_was_said_inside_of_it():
+    ledger = Ledger()
+    ledger.user("q", turn=1)
+    ledger.answer(call("c1"), turn=1)
+    inside = {"turn": 1, "invocation": 1, "hidden": True, "agent": "expert"}
+    ledger.agent("asked", **inside)
+    assert compiled(ledger.sources()).awaiting == "tool_results"
+    ledger.answer("inner", **inside)
+    assert compiled(ledger.sources()).awaiting == "tool_results"
+    ledger.answer(call("c2"), **inside)
+    called = Invocation(1, (0,), True, "c1")
+    assert compiled(ledger.sources(running_turn=1, invocation=called)).awaiting == "tool_results"
+    ledger.result("c2", **inside)
+    assert compiled(ledger.sources(running_turn=1, invocation=called)).awaiting is None
+    ledger.result("c1", turn=1)
+    assert compiled(ledger.sources(running_turn=1)).awaiting is None
 
 
 @pytest.mark.req("S2-25")

@@ -67,16 +67,12 @@ def _runs(sources: Sources) -> frozenset[int]:
     return frozenset((sources.invocation.index, *sources.invocation.lineage))
 
 
-def _inside_call(item: Item) -> bool:
-    return item.source is not None and item.source.entry.invocation > 0 and item.source.entry.hidden
-
-
 def _session(sources: Sources) -> Holds:
     runs, turn = _runs(sources), sources.running_turn
 
     def holds(item: Item) -> bool:
         entry = None if item.source is None else item.source.entry
-        return entry is None or not _inside_call(item) or (entry.turn == turn is not None and entry.invocation in runs)
+        return entry is None or not item.inside_call or (entry.turn == turn is not None and entry.invocation in runs)
 
     return holds
 
@@ -134,7 +130,7 @@ def _of_agent(draft: Draft, others: tuple[str, ...], count: Count) -> None:
         elif isinstance(body, ToolResult):
             own = made.get(body.tool_call_id, own)
         elif not own:
-            own = not _inside_call(item)
+            own = not item.inside_call
         if not own:
             draft.drop(item, Reason.OUT_OF_SCOPE, NAME)
 
