@@ -158,7 +158,7 @@ def test_an_open_call_is_waited_for_whatever_was_said_inside_of_it():
     ledger = Ledger()
     ledger.user("q", turn=1)
     ledger.answer(call("c1"), turn=1)
-    inside = {"turn": 1, "invocation": 1, "hidden": True, "agent": "expert"}
+    inside: dict[str, Any] = {"turn": 1, "invocation": 1, "hidden": True, "agent": "expert"}
     ledger.agent("asked", **inside)
     assert compiled(ledger.sources()).awaiting == "tool_results"
     ledger.answer("inner", **inside)
