@@ -263,7 +263,7 @@ class Explain:
         """
         form = FORMATS.get(dialect)
         if form is None:
-            raise NotFound("This dialect is not built.", "unknown-dialect")
+            raise NotFound(f"No wire format has this name; known are {', '.join(FORMATS)}.")
         model = body.get("model")
         rules = form.rules_for(model if isinstance(model, str) else "")
         found = [violation_json(violation) for violation in form.validate(body, rules)]

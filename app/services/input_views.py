@@ -67,7 +67,8 @@ def verdict(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
         return {"verified": True}
     if record["ephemeral"] and _differing(record, prepared) == "body":  # whose words are not kept; all else is as it was (T-11)
         return {"verified": "unverifiable", "reason": "ephemeral"}
-    if any(entry.payload is None for entry in prepared.window.messages):
+    window = prepared.window
+    if any(entry.payload is None for entry in (*window.messages, *window.folds, *window.settings.values())):
         return {"verified": "unverifiable", "reason": "erased"}
     return {"verified": False, "mismatch": {"source": _differing(record, prepared)}}
 

@@ -101,6 +101,22 @@ async def test_what_was_erased_can_not_be_verified_and_is_said_so(world: World, 
     assert (told["reason"], told["kind"]) == ("redacted", "user_message")
 
 
+@pytest.mark.req("S3-39")
+@pytest.mark.parametrize("kind", ["state_changed", "skill_loaded"])
+async def test_an_erased_source_that_is_no_message_is_no_mismatch(world: World, migrate_url: str, kind: str) -> None:
+    schema = {"session": {"type": "object", "properties": {"ward": {"type": "string"}}}}
+    context = [{"renderer": "system", "template": "Ward: {{ state.ward }}."}, {"renderer": "history"}]
+    agent = await world.agent(context=context, state_schema=schema, skills=[{"name": "weigh", "text": "How to weigh."}])
+    session = await world.session(agent, state={"session": {"ward": "north"}})
+    turn = await world.turn(session, skills=["weigh"])
+    (entry,) = await world.ledger(session, kinds=kind)
+    await tampered(migrate_url, f"UPDATE ledger.entries SET {ERASED} WHERE seq = {entry['seq']}")
+    seen = (await world.call("GET", f"/sessions/{session}/calls/{turn['calls'][0]}/model-input", 200)).json()
+    assert (seen["verified"], seen.get("reason")) == ("unverifiable", "erased")
+    told = (await world.call("GET", f"/sessions/{session}/explain", 200, params={"seq": entry["seq"], "call": turn["calls"][0]})).json()
+    assert (told["disposition"], told["pointers"]) == ("excluded", [])
+
+
 @pytest.mark.req("T-11", "S3-40")
 async def test_what_stands_beside_an_input_that_is_not_stored_is_verified_all_the_same(world: World, migrate_url: str) -> None:
     session = await world.session()
