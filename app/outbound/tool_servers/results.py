@@ -19,6 +19,7 @@ DETAILS: Mapping[str, str] = MappingProxyType(
         "tool-server-unknown": "The tool's server is not configured any more. The tool did not run.",
         "tool-server-unreachable": "The tool's server could not be reached. The tool did not run.",
         "tool-server-refused": "The service may not connect to the tool's server. The tool did not run.",
+        "tool-arguments-invalid": "The arguments hold a number or a character that the tool's server cannot be sent. The tool did not run.",
         "tool-server-error": f"The tool's server failed. {_EFFECTS}",
         "tool-call-refused": "The tool's server did not take the call.",
         "tool-connection-lost": f"The connection to the tool's server broke before an answer came. {_EFFECTS}",
