@@ -20,6 +20,9 @@ _DATA = frozenset({"const", "default", "enum", "examples"})
 _NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
 """Keywords whose values hold schemas under names: such a name is no keyword."""
 
+_POSITION_CHARS_MAX = 9
+"""Of a position in a list, which no list of a schema comes near: `int` reads no text of thousands of digits."""
+
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DIALECTS = frozenset(
     {"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema", "http://json-schema.org/draft-07/schema"}
@@ -89,7 +92,7 @@ def pattern_properties(schema: Any, pointer: str) -> list[Fault]:
 def _is_pattern(text: str) -> bool:
     try:
         re.compile(text)
-    except re.error:
+    except (re.error, OverflowError, RecursionError):  # also a count beyond all counts, brackets too deep to read
         return False
     return True
 
@@ -123,7 +126,7 @@ def resolved(reference: str, schema: Mapping[str, Any]) -> Any:
         key = token.replace("~1", "/").replace("~0", "~")
         if isinstance(node, Mapping) and key in node:
             node = node[key]
-        elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+        elif isinstance(node, list) and key.isdecimal() and len(key) <= _POSITION_CHARS_MAX and int(key) < len(node):
             node = node[int(key)]
         else:
             return None

@@ -43,6 +43,9 @@ def test_taken(schema: Any):
         ({"$dynamicRef": "other.json#x"}, "/s/$dynamicRef", "bad-schema"),
         ({"items": {"$id": "https://evil.test/"}}, "/s/items/$id", "bad-schema"),
         ({"properties": {"a": {"pattern": "("}}}, "/s/properties/a/pattern", "bad-schema"),
+        ({"items": {"pattern": "a{99999999999999999999}"}}, "/s/items/pattern", "bad-schema"),
+        ({"items": {"pattern": "(" * 9_000 + ")" * 9_000}}, "/s/items/pattern", "bad-schema"),
+        ({"allOf": [{}], "$ref": "#/allOf/" + "9" * 5_000}, "/s/$ref", "bad-schema"),
         ({"description": "x" * 2**16}, "/s", "too-large"),
     ],
 )
