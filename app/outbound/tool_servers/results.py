@@ -81,6 +81,14 @@ def failure(code: str) -> ToolOutcome:
     return ToolOutcome((Text(DETAILS[code]),), True, code)
 
 
+def kept(outcome: ToolOutcome) -> ToolOutcome:
+    """The outcome, where each of its texts fits a blob: an operator may allow answers larger than that. Raises `ToolFault`."""
+    texts = [part.text for part in outcome.parts if isinstance(part, Text) and len(part.text) > limits.BLOB_BYTES_MAX // 4]
+    if any(len(text.encode("utf-8", "surrogatepass")) > limits.BLOB_BYTES_MAX for text in texts):
+        raise ToolFault("tool-result-too-large")
+    return outcome
+
+
 async def read_bounded(chunks: AsyncIterator[bytes], bytes_max: int) -> bytes:
     """All chunks. Raises `ToolFault` once they hold more than `bytes_max`; what comes after is not read."""
     found = bytearray()
