@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.context.schemas import check_schema
+from app.context.schemas import check_schema, resolved
 
 
 def codes(schema: Any) -> list[tuple[str, str]]:
@@ -51,6 +51,20 @@ def test_taken(schema: Any):
 )
 def test_refused(schema: Any, pointer: str, code: str):
     assert (pointer, code) in codes(schema)
+
+
+@pytest.mark.parametrize("last", [{}, {"$ref": "#/allOf/0"}, {"$ref": "#gone"}])
+def test_each_reference_is_followed_once(monkeypatch: pytest.MonkeyPatch, last: Any):
+    followed: list[str] = []
+
+    def noted(reference: str, schema: Any) -> Any:
+        followed.append(reference)
+        return resolved(reference, schema)
+
+    monkeypatch.setattr("app.context.schemas.resolved", noted)
+    found = codes({"allOf": [last, *[{"$ref": f"#/allOf/{at}"} for at in range(1_000)]]})
+    assert len(found) == (0 if last == {} else 1_001)
+    assert len(followed) == len(set(followed)) >= 1_000
 
 
 def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch):
