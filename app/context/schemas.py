@@ -20,6 +20,9 @@ _DATA = frozenset({"const", "default", "enum", "examples"})
 _NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
 """Keywords whose values hold schemas under names: such a name is no keyword."""
 
+_POSITION_CHARS_MAX = 9
+"""Of a position in a list, which no list of a schema comes near: `int` reads no text of thousands of digits."""
+
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DIALECTS = frozenset(
     {"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema", "http://json-schema.org/draft-07/schema"}
@@ -46,26 +49,26 @@ def check_schema(schema: Any, pointer: str) -> list[Fault]:
     if error is not None:
         place = "".join(f"/{escaped(str(key))}" for key in error.absolute_path)
         return [Fault(pointer + place, CODE, f"This is no JSON Schema: it breaks the rule `{error.validator}`.")]
-    return list(_walk(schema, schema, pointer, root=True))
+    return list(_walk(schema, schema, pointer, {}, root=True))
 
 
-def _walk(node: Any, schema: Mapping[str, Any], pointer: str, root: bool = False) -> Iterator[Fault]:
+def _walk(node: Any, schema: Mapping[str, Any], pointer: str, ends: dict[str, str | None], root: bool = False) -> Iterator[Fault]:
     if isinstance(node, Mapping):
         if not root and isinstance(node.get("$id"), str):
             yield Fault(f"{pointer}/$id", CODE, "Only the root of a schema may have an `$id`.")
         for keyword in _REFERENCES:
             reference = node.get(keyword)
             if isinstance(reference, str):
-                yield from _reference(reference, schema, f"{pointer}/{keyword}")
+                yield from _reference(reference, schema, f"{pointer}/{keyword}", ends)
         pattern = node.get("pattern")
         if isinstance(pattern, str) and not _is_pattern(pattern):
             yield Fault(f"{pointer}/pattern", CODE, "The pattern is no regular expression.")
         for key, value in node.items():
             if key not in _DATA:
-                yield from _walk(value, schema, f"{pointer}/{escaped(str(key))}")
+                yield from _walk(value, schema, f"{pointer}/{escaped(str(key))}", ends)
     elif isinstance(node, list):
         for position, value in enumerate(node):
-            yield from _walk(value, schema, f"{pointer}/{position}")
+            yield from _walk(value, schema, f"{pointer}/{position}", ends)
 
 
 def pattern_properties(schema: Any, pointer: str) -> list[Fault]:
@@ -89,27 +92,40 @@ def pattern_properties(schema: Any, pointer: str) -> list[Fault]:
 def _is_pattern(text: str) -> bool:
     try:
         re.compile(text)
-    except re.error:
+    except (re.error, OverflowError, RecursionError):  # also a count beyond all counts, brackets too deep to read
         return False
     return True
 
 
-def _reference(reference: str, schema: Mapping[str, Any], pointer: str) -> Iterator[Fault]:
+def _reference(reference: str, schema: Mapping[str, Any], pointer: str, ends: dict[str, str | None]) -> Iterator[Fault]:
     if not reference.startswith("#"):
         yield Fault(pointer, CODE, "References have to be local, beginning with `#`; nothing is fetched.")
         return
+    why = _end(reference, schema, ends)
+    if why is not None:
+        yield Fault(pointer, CODE, why)
+
+
+def _end(reference: str, schema: Mapping[str, Any], ends: dict[str, str | None]) -> str | None:
+    """Why a local reference leads to no schema; None where it does. `ends` keeps what was found, so that each one is followed once."""
+    why: str | None = "The reference only leads back to itself."
     seen: set[str] = set()
     while reference not in seen:
+        if reference in ends:
+            why = ends[reference]
+            break
         seen.add(reference)
         target = resolved(reference, schema)
         if target is None:
-            yield Fault(pointer, CODE, "The reference does not lead to a schema in this document.")
-            return
+            why = "The reference does not lead to a schema in this document."
+            break
         following = target.get("$ref") if isinstance(target, Mapping) else None
         if not isinstance(following, str) or not following.startswith("#"):
-            return
+            why = None
+            break
         reference = following
-    yield Fault(pointer, CODE, "The reference only leads back to itself.")
+    ends.update(dict.fromkeys(seen, why))
+    return why
 
 
 def resolved(reference: str, schema: Mapping[str, Any]) -> Any:
@@ -123,7 +139,7 @@ def resolved(reference: str, schema: Mapping[str, Any]) -> Any:
         key = token.replace("~1", "/").replace("~0", "~")
         if isinstance(node, Mapping) and key in node:
             node = node[key]
-        elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+        elif isinstance(node, list) and key.isdecimal() and len(key) <= _POSITION_CHARS_MAX and int(key) < len(node):
             node = node[int(key)]
         else:
             return None

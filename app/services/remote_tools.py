@@ -9,13 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.config.agent_limits import TOOL_SERVERS_ASKED_MAX
+from app.config.limits import JSON_DEPTH_MAX
 from app.context.agents.defaults import DESCRIPTION_CHARS_MAX
 from app.context.schemas import check_schema
+from app.entries import lossless
 from app.entries.errors import Fault, Invalid
 from app.outbound.tool_servers.results import RemoteTool, ToolFault
 from app.outbound.tool_servers.servers import ToolServers
 
 _ASKED = ("description", "parameters")
+_DEPTH_MAX = JSON_DEPTH_MAX - 3
+"""Nesting of a schema that a server gives: what a document could hold at the same place."""
 
 Resolved = list[dict[str, Any]]
 
@@ -86,7 +90,20 @@ def _remote_faults(remote: RemoteTool, tool: Mapping[str, Any], pointer: str) ->
         detail = f"The server's description is longer than {DESCRIPTION_CHARS_MAX} characters; give one yourself."
         yield Fault(f"{pointer}/description", "too-long", detail)
     if "parameters" not in tool:
-        broken = check_schema(remote.parameters, "")
-        if broken or remote.parameters.get("type") != "object":
-            why = broken[0].detail if broken else "The parameters of a tool are an object."
+        why = _schema_fault(remote.parameters)
+        if why is not None:
             yield Fault(f"{pointer}/parameters", "bad-remote-schema", f"The server's schema is not taken; give `parameters` yourself. {why}")
+
+
+def _schema_fault(schema: Mapping[str, Any]) -> str | None:
+    """Why a server's schema cannot be a tool's parameters, judged as it will be stored; None where it can."""
+    try:
+        stored = lossless.loads(lossless.dumps(schema), _DEPTH_MAX)
+    except lossless.InvalidJson as error:
+        return error.detail
+    except (ValueError, RecursionError):  # of what JSON has no spelling for
+        return "It is no JSON document."
+    broken = check_schema(stored, "")
+    if broken:
+        return broken[0].detail
+    return None if stored.get("type") == "object" else "The parameters of a tool are an object."

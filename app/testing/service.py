@@ -62,7 +62,13 @@ class Service:
         self._hosted.stop()
 
     async def __aenter__(self) -> Self:
-        return await asyncio.to_thread(self.__enter__)
+        entering = asyncio.ensure_future(asyncio.to_thread(self.__enter__))
+        try:
+            return await asyncio.shield(entering)
+        except asyncio.CancelledError:  # nobody will leave what was not entered, and a thread cannot be cancelled
+            await asyncio.gather(entering, asyncio.to_thread(self._hosted.stop), return_exceptions=True)
+            self._url = None
+            raise
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await asyncio.to_thread(self.__exit__, kind, error, trace)

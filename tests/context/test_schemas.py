@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.context.schemas import check_schema
+from app.context.schemas import check_schema, resolved
 
 
 def codes(schema: Any) -> list[tuple[str, str]]:
@@ -43,11 +43,28 @@ def test_taken(schema: Any):
         ({"$dynamicRef": "other.json#x"}, "/s/$dynamicRef", "bad-schema"),
         ({"items": {"$id": "https://evil.test/"}}, "/s/items/$id", "bad-schema"),
         ({"properties": {"a": {"pattern": "("}}}, "/s/properties/a/pattern", "bad-schema"),
+        ({"items": {"pattern": "a{99999999999999999999}"}}, "/s/items/pattern", "bad-schema"),
+        ({"items": {"pattern": "(" * 9_000 + ")" * 9_000}}, "/s/items/pattern", "bad-schema"),
+        ({"allOf": [{}], "$ref": "#/allOf/" + "9" * 5_000}, "/s/$ref", "bad-schema"),
         ({"description": "x" * 2**16}, "/s", "too-large"),
     ],
 )
 def test_refused(schema: Any, pointer: str, code: str):
     assert (pointer, code) in codes(schema)
+
+
+@pytest.mark.parametrize("last", [{}, {"$ref": "#/allOf/0"}, {"$ref": "#gone"}])
+def test_each_reference_is_followed_once(monkeypatch: pytest.MonkeyPatch, last: Any):
+    followed: list[str] = []
+
+    def noted(reference: str, schema: Any) -> Any:
+        followed.append(reference)
+        return resolved(reference, schema)
+
+    monkeypatch.setattr("app.context.schemas.resolved", noted)
+    found = codes({"allOf": [last, *[{"$ref": f"#/allOf/{at}"} for at in range(1_000)]]})
+    assert len(found) == (0 if last == {} else 1_001)
+    assert len(followed) == len(set(followed)) >= 1_000
 
 
 def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch):

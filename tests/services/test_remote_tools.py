@@ -10,6 +10,9 @@ from mcp import types
 from mcp.server.fastmcp import FastMCP
 
 from app.config.settings import Settings
+from app.entries.errors import Invalid
+from app.outbound.tool_servers.results import RemoteTool
+from app.services.remote_tools import _resolve
 from tests.api.conftest import running, talking
 from tests.outbound.tool_servers.kit import McpPlace, configured, mcp_server
 from tests.services.world import LIMITS, World
@@ -134,6 +137,32 @@ async def test_what_cannot_be_learned_is_refused_with_its_place(settings):
         assert place.calls == ["list"]
         own = {"description": "", "parameters": {"type": "object"}}
         await world.call("PUT", "/agents/y", 201, json=document(remote("far", **own), remote("nothing", **own)))
+
+
+@pytest.mark.req("T-23")
+async def test_a_remote_schema_nests_as_deep_as_one_in_a_document(settings):
+    shelf = Shelf()
+    shelf.tools = [tool(f"t{depth}", "", **{"not": nested(depth)}) for depth in (60, 61, 90, 180)]
+    async with mcp_server(shelf.define) as place, world_of(settings, place) as world:
+        for name in ("t61", "t90", "t180"):
+            assert await faults(world, remote(name)) == [("/tools/0/parameters", "bad-remote-schema")]
+        await world.call("PUT", "/agents/a", 201, json=document(remote("t60")))
+        for depth, status in ((60, 201), (61, 422)):
+            own = {"description": "", "parameters": {"type": "object", "not": nested(depth)}}
+            await world.call("PUT", "/agents/b", status, json=document(remote("t", **own)))
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_remote_schema_holds_no_number_that_json_has_not(number):
+    listed = {"files": {"t": RemoteTool("t", "", {"type": "object", "maxProperties": 1, "maximum": number})}}
+    with pytest.raises(Invalid) as caught:
+        _resolve([(0, remote("t"))], listed)
+    assert [fault.code for fault in caught.value.faults] == ["bad-remote-schema"]
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """A schema of so many levels."""
+    return {"not": nested(depth - 1)} if depth > 1 else {}
 
 
 async def test_servers_and_agents_have_to_be_known(settings):

@@ -1,12 +1,14 @@
 """Scripts that do not fit what happens: each ends with the step's number and what was there, and none hangs."""
 
 import asyncio
+import threading
 import time
 from typing import cast
 
 import pytest
 
 from app.testing import RunTimeout, ScriptFault, Service, Step, input_for, model, result, tool_call, user
+from app.testing import service as start
 from tests.testing.conftest import CALLS_LOOKUP, TRIAGE
 
 ANOTHER = "was followed by another call of the model"
@@ -71,3 +73,13 @@ async def test_a_tool_that_hangs_ends_by_the_timeout_too(service: Service):
 
     with pytest.raises(RunTimeout, match=r"step 0, user\('Hi\.'\) was not over 0\.5 s after the run began"):
         await service.run(TRIAGE, [user("Hi."), CALLS_LOOKUP], tools={"lookup": lookup}, timeout_seconds=0.5)
+
+
+@pytest.mark.parametrize("seconds", [0, 0.05, 0.2])
+async def test_a_start_that_is_cancelled_leaves_no_service_behind(database_url: str, seconds: float):
+    starting = asyncio.create_task(start(database_url=database_url).__aenter__())
+    await asyncio.sleep(seconds)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert [one.name for one in threading.enumerate() if one.name == "context-ledger-testing"] == []

@@ -29,11 +29,12 @@ from app.outbound.tool_servers.results import RemoteTool, ToolFault, ToolOutcome
 T = TypeVar("T")
 
 _FILENAME_CHARS_MAX = 255
+_HEARD_SECONDS = 0.05
 
 
 async def call_mcp(clients: Clients, server: ToolServer, request: ToolRequest) -> ToolOutcome:
     """Calls the tool and reads the answer. Raises `ToolFault`; the caller bounds the time."""
-    arguments = json.loads(request.arguments)
+    arguments = _arguments(request.arguments)
 
     async def call(session: ClientSession) -> types.CallToolResult:
         # The SDK's own `call_tool` would ask for the list of tools after each answer.
@@ -42,6 +43,16 @@ async def call_mcp(clients: Clients, server: ToolServer, request: ToolRequest) -
 
     found = await _in_session(clients, server, server.result_bytes_max, call)
     return await asyncio.to_thread(read_result, found)
+
+
+def _arguments(text: str) -> Any:
+    """The arguments as the SDK takes them. It would say null for a number beyond all floats, and breaks on half a surrogate pair."""
+    try:
+        found = json.loads(text)
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        raise ToolFault("tool-arguments-invalid") from None
+    return found
 
 
 async def list_mcp(clients: Clients, server: ToolServer) -> dict[str, RemoteTool]:
@@ -153,7 +164,9 @@ class _Watched(httpx.AsyncBaseTransport):
             return httpx.Response(405)
         if request.method == "DELETE":
             async with asyncio.timeout(agent_limits.TOOL_SESSION_END_SECONDS_MAX):
-                return await self._answered(request)
+                response = await self._client.send(request, stream=True)
+                await response.aclose()  # its body says nothing, and could take what the call has left of its time
+            return httpx.Response(response.status_code)
         try:
             response = await self._answered(request)
         except EgressRefused:
@@ -200,6 +213,9 @@ class _Held(httpx.AsyncByteStream):
         except BROKEN:
             _set(self._fault, "tool-connection-lost")
             raise
+        if self._response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+            # The SDK leaves a stream at the answer, so none was in this one. What it made of the events is heard first.
+            asyncio.get_running_loop().call_later(_HEARD_SECONDS, _set, self._fault, "tool-connection-lost")
 
     async def aclose(self) -> None:
         await self._response.aclose()

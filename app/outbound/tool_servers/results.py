@@ -19,6 +19,7 @@ DETAILS: Mapping[str, str] = MappingProxyType(
         "tool-server-unknown": "The tool's server is not configured any more. The tool did not run.",
         "tool-server-unreachable": "The tool's server could not be reached. The tool did not run.",
         "tool-server-refused": "The service may not connect to the tool's server. The tool did not run.",
+        "tool-arguments-invalid": "The arguments hold a number or a character that the tool's server cannot be sent. The tool did not run.",
         "tool-server-error": f"The tool's server failed. {_EFFECTS}",
         "tool-call-refused": "The tool's server did not take the call.",
         "tool-connection-lost": f"The connection to the tool's server broke before an answer came. {_EFFECTS}",
@@ -78,6 +79,14 @@ class ToolFault(Exception):
 def failure(code: str) -> ToolOutcome:
     """The outcome of a call that came to nothing."""
     return ToolOutcome((Text(DETAILS[code]),), True, code)
+
+
+def kept(outcome: ToolOutcome) -> ToolOutcome:
+    """The outcome, where each of its texts fits a blob: an operator may allow answers larger than that. Raises `ToolFault`."""
+    texts = [part.text for part in outcome.parts if isinstance(part, Text) and len(part.text) > limits.BLOB_BYTES_MAX // 4]
+    if any(len(text.encode("utf-8", "surrogatepass")) > limits.BLOB_BYTES_MAX for text in texts):
+        raise ToolFault("tool-result-too-large")
+    return outcome
 
 
 async def read_bounded(chunks: AsyncIterator[bytes], bytes_max: int) -> bytes:

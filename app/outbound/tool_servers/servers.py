@@ -10,7 +10,7 @@ from app.config.tool_servers import ToolServer
 from app.outbound.client import Clients
 from app.outbound.egress import EgressRefused
 from app.outbound.tool_servers.http import call_http
-from app.outbound.tool_servers.results import RemoteTool, ToolFault, ToolOutcome, ToolRequest, failure
+from app.outbound.tool_servers.results import RemoteTool, ToolFault, ToolOutcome, ToolRequest, failure, kept
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class ToolServers:
             return failure("tool-server-unknown")
         try:
             async with asyncio.timeout(server.timeout_seconds):
-                return await self._call(server, request)
+                return kept(await self._call(server, request))
         except TimeoutError:
             code = "tool-timeout"
         except EgressRefused:

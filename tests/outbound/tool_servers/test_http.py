@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from app.config import limits
 from app.config.secret import Secret
 from app.entries.ids import blob_digest
 from app.entries.parts import Blob, Media, Text
@@ -154,6 +155,12 @@ async def test_an_oversized_answer_is_not_read_to_its_end(call):
         assert place.sent_bytes < 2**25
     async with endpoint(answer=b"x" * 2**12, media_type="text/plain") as place:
         assert not (await call(place, result_bytes_max=2**12)).is_error
+
+
+async def test_a_text_that_no_blob_holds_is_not_taken_however_large_an_answer_may_be(call):
+    for content, code in (("x" * limits.BLOB_BYTES_MAX, None), ("é" * (limits.BLOB_BYTES_MAX // 2 + 1), "tool-result-too-large")):
+        async with endpoint(answer=content.encode(), media_type="text/plain") as place:
+            assert (await call(place, result_bytes_max=2**25)).code == code
 
 
 async def test_a_connection_that_breaks_leaves_the_outcome_open(call):
