@@ -1,4 +1,5 @@
-"""Sessions of more than 200 calls, played over HTTP: a session file of the shared corpus answer by answer, and one of our own making."""
+"""Sessions of more than 200 calls, played over HTTP: a session file of the shared corpus answer by answer, many files of it in a row, and
+one of our own making."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +8,14 @@ from typing import Any
 
 import orjson
 
+from app.context.agents.defaults import TOOL_NAME
+from app.entries.messages import Answer, ToolResult
+from app.entries.parts import Text, ToolCall
 from tests.corpus.claude_code import Reading, read
+from tests.judges.imported import transcripts
 from tests.services.world import World
 
+FORMATS_PLAYED = ("ai-sdk", "anthropic-messages", "codex", "gemini", "openai-chat", "openai-responses", "pi", "claude-code")
 LONG = "entire-v2.1.1-very-long.jsonl"
 MODEL = {"upstream": "scripted", "name": "scripted"}
 LIMITS = {"context_window": 1_000_000, "max_output_tokens": 8_192}
@@ -46,6 +52,28 @@ def of_file(path: Path) -> Play:
                     "tool_calls": [{"id": call[1], "name": call[2], "arguments": orjson.dumps(call[3], default=str).decode()} for call in calls],
                 }
             )
+    return Play(steps, inputs, results)
+
+
+def of_corpus(transcripts_folder: Path, turns: int) -> Play:
+    """What people and models said in one file after the other, of every format that is imported, until there are so many turns."""
+    steps: list[dict[str, Any]] = []
+    inputs: dict[int, str] = {}
+    results: dict[int, list[str]] = {}
+    said = (message.body for format in FORMATS_PLAYED for each in transcripts(format, transcripts_folder) for message in each.ledger.messages)
+    for body in said:
+        calls = [part for part in body.parts if isinstance(part, ToolCall) and TOOL_NAME.fullmatch(part.name)]
+        spoken = "\n".join(part.text for part in body.parts if isinstance(part, Text))
+        if isinstance(body, Answer):
+            results[len(steps)] = []
+            made = [{"name": call.name, "arguments": call.arguments} for call in calls]
+            steps.append({"text": spoken or ("" if calls else "."), "tool_calls": made})
+        elif isinstance(body, ToolResult) and steps:
+            results[len(steps) - 1].append(spoken)
+        elif not isinstance(body, ToolResult):
+            if len(inputs) > turns and steps and not steps[-1]["tool_calls"]:
+                break
+            inputs[len(steps)] = spoken if spoken.strip() else "Go on."
     return Play(steps, inputs, results)
 
 

@@ -17,7 +17,7 @@ from app.config.secret import Secret
 from app.config.settings import Settings
 from tests.api.conftest import running, talking
 from tests.cli.commands import serving
-from tests.corpus.played import LONG, of_file, of_our_own, played
+from tests.corpus.played import LONG, of_corpus, of_file, of_our_own, played
 from tests.services.world import World
 
 UNRELATED = "sniffio"
@@ -35,15 +35,19 @@ class Played:
     calls: list[Any]
 
 
-@pytest_asyncio.fixture(params=["own", "corpus"])
+@pytest_asyncio.fixture(params=["own", "file", "files"])
 async def long_session(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Played]:
-    """A session of more than 200 calls, whose service has ended."""
+    """A session of more than 200 calls, whose service has ended; but for the one file, whose turns are long, of more than 200 turns too."""
     settings = Settings(database_url=Secret(database_url), log_level="warning", pool_size=5, drain_seconds=0.5)
-    corpus = Path("corpus", "transcripts", "claude_code", LONG)
-    play = of_our_own() if request.param == "own" else of_file(request.getfixturevalue("shared") / corpus)
+    if request.param == "own":
+        play = of_our_own()
+    else:
+        folder = request.getfixturevalue("shared") / "corpus" / "transcripts"
+        play = of_file(folder / "claude_code" / LONG) if request.param == "file" else of_corpus(folder, 210)
     async with running(settings) as app, talking(app) as client:
         session, calls = await played(World(client), play)
     assert len(calls) >= max(200, len(play.steps))
+    assert request.param == "file" or len({call["turn_id"] for call in calls}) > 200
     yield Played(settings, database_url, session, calls)
 
 
