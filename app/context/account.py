@@ -1,6 +1,5 @@
 """The account of a compile: one decision for each source, read off the rows of the finished draft."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,7 @@ from app.context.passes.skills import SkillFate
 from app.context.snapshots import RuntimeContext
 from app.context.sources import Ephemeral, Sources, Tool
 from app.entries import lossless
+from app.entries.ids import text_digest
 from app.entries.parts import Part, part_to_json
 
 _PLAIN = frozenset({Reason.IN_WINDOW, Reason.EPHEMERAL})
@@ -45,7 +45,7 @@ def decisions(
     rows = [_plain(item) or _message(item, sources) for item in items]
     for section, tokens in sections:
         source = {"kind": "system", "renderer": section.renderer}
-        rows.append(Decision(source, Disposition.INCLUDED, Reason.RENDERED, (), "system", tokens, tokens, _digest(section.text)))
+        rows.append(Decision(source, Disposition.INCLUDED, Reason.RENDERED, (), "system", tokens, tokens, text_digest(section.text)))
     declared = iter(tool_tokens)
     rows += [_tool(fate, next(declared, 0) if fate.reason is Reason.DECLARED else 0) for fate in tools]
     rows += _controls(sources, declared)
@@ -101,7 +101,7 @@ def _unstored(item: Item, sources: Sources) -> tuple[Mapping[str, Any], str | No
         return source, ephemeral_digest(sources.ephemeral[origin.index])
     if isinstance(origin, RuntimeContext):
         return origin.snapshot.source, origin.snapshot.digest
-    digest = None if item.message is None else _digest(_spelled(item.message.parts))
+    digest = None if item.message is None else text_digest(_spelled(item.message.parts))
     if isinstance(origin, ToolRepair):
         return {"kind": "tool_repair", "message_index": origin.message_index, "tool_call_id": origin.tool_call_id}, digest
     if isinstance(origin, ContinuationOrigin):
@@ -111,13 +111,13 @@ def _unstored(item: Item, sources: Sources) -> tuple[Mapping[str, Any], str | No
 
 def ephemeral_digest(message: Ephemeral) -> str:
     """`sha256:<hex>` of the parts of a message that is not stored: all that is kept of what it said."""
-    return message.digest or _digest(_spelled(message.parts))
+    return message.digest or text_digest(_spelled(message.parts))
 
 
 def _tool(fate: ToolFate, tokens: int) -> Decision:
     disposition = Disposition.INCLUDED if fate.reason is Reason.DECLARED else Disposition.EXCLUDED
     source = {"kind": "tool", "name": fate.tool.name}
-    return Decision(source, disposition, fate.reason, fate.also, "tools", tokens, tokens, _digest(declaration(fate.tool)))
+    return Decision(source, disposition, fate.reason, fate.also, "tools", tokens, tokens, text_digest(declaration(fate.tool)))
 
 
 def _controls(sources: Sources, tool_tokens: Iterator[int]) -> list[Decision]:
@@ -126,7 +126,7 @@ def _controls(sources: Sources, tool_tokens: Iterator[int]) -> list[Decision]:
     for tool in shown_controls(sources):
         tokens = next(tool_tokens, 0)
         source = {"kind": "control", "name": tool.name}
-        rows.append(Decision(source, Disposition.INCLUDED, Reason.DECLARED, (), "tools", tokens, tokens, _digest(declaration(tool))))
+        rows.append(Decision(source, Disposition.INCLUDED, Reason.DECLARED, (), "tools", tokens, tokens, text_digest(declaration(tool))))
     hidden = [{"kind": "control", "name": name} for name in hidden_controls(sources)]
     return rows + [Decision(source, Disposition.EXCLUDED, Reason.CONTROL_HIDDEN, (), "tools", 0, 0, None) for source in hidden]
 
@@ -143,7 +143,7 @@ def _plan(sources: Sources, told: bool) -> Decision:
     if plan is None or not plan.active:
         return Decision({"kind": "plan"}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None)
     source = {"kind": "plan", "seq": sources.plan_seq, "revision": plan.revision}
-    digest = _digest(lossless.dumps(plan.to_json()))
+    digest = text_digest(lossless.dumps(plan.to_json()))
     if told:
         return Decision(source, Disposition.INCLUDED, Reason.CONTINUATION, (), "receipts", 0, 0, digest)
     return Decision(source, Disposition.EXCLUDED, Reason.NOT_RENDERED, (), "settings", 0, 0, digest)
@@ -170,7 +170,3 @@ def _idle(directives: Directives) -> list[Decision]:
 
 def _spelled(parts: tuple[Part, ...]) -> str:
     return lossless.dumps([part_to_json(part) for part in parts])
-
-
-def _digest(text: str) -> str:
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -3,7 +3,6 @@
 Manifest, diff and explanation read this one list, so that they cannot say different things.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain
@@ -14,6 +13,7 @@ from app.context.controls import shown_controls
 from app.context.draft import Decision, EphemeralOrigin, History, Item, NeutralMessage, Reason
 from app.context.passes.measure import declaration
 from app.entries import lossless
+from app.entries.ids import text_digest
 from app.entries.parts import part_to_json
 
 Place = Literal["system", "tools", "messages"]
@@ -57,16 +57,16 @@ def listed(compiled: Compiled, contents: bool = True) -> Iterator[Listed]:
         yield _listed((name, row, item, None if at is None else "messages", at, digest))
     for at, section in enumerate(request.system):
         row = next(rows)
-        yield Listed(_named(row, seen), row, None, "system", at, _digest(section.text) if contents else None)
+        yield Listed(_named(row, seen), row, None, "system", at, text_digest(section.text) if contents else None)
     at = 0
     for fate in compiled.tools:
         row, told = next(rows), fate.reason is Reason.DECLARED
-        digest = _digest(declaration(fate.tool)) if contents and told else None
+        digest = text_digest(declaration(fate.tool)) if contents and told else None
         yield Listed(_named(row, seen), row, None, "tools" if told else None, at if told else None, digest)
         at += told
     for control in shown_controls(compiled.sources):
         row = next(rows)
-        yield Listed(_named(row, seen), row, None, "tools", at, _digest(declaration(control)) if contents else None)
+        yield Listed(_named(row, seen), row, None, "tools", at, text_digest(declaration(control)) if contents else None)
         at += 1
     for row in rows:
         yield Listed(_named(row, seen), row)
@@ -79,7 +79,7 @@ def source_id(source: Mapping[str, Any]) -> str:
 
 def content_digest(message: NeutralMessage) -> str | None:
     """`sha256:<hex>` of a message as it is sent, independent of the wire format; None for one that is not stored."""
-    return None if isinstance(message.origin, EphemeralOrigin) else _digest(lossless.dumps(neutral(message)))
+    return None if isinstance(message.origin, EphemeralOrigin) else text_digest(lossless.dumps(neutral(message)))
 
 
 def neutral(message: NeutralMessage) -> list[Any]:
@@ -97,7 +97,3 @@ def _named(row: Decision, seen: dict[str, int]) -> str:
     seen[name] = max(number, 1)
     seen.setdefault(found, 1)
     return found
-
-
-def _digest(text: str) -> str:
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

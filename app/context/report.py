@@ -4,7 +4,6 @@ Derived on demand from the compiled rows and the pointers that the wire format r
 positions, counts, reasons and digests alone.
 """
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 from typing import Any
@@ -19,6 +18,7 @@ from app.context.passes.measure import declaration
 from app.context.passes.skills import expansions
 from app.context.source_facts import facts
 from app.entries import lossless
+from app.entries.ids import text_digest
 
 EXCEPTION_CHARS_MAX = 600
 """A list of positions in the exceptions is cut after this many characters; what was cut is recompiled, not read."""
@@ -184,7 +184,7 @@ def _ranges(indexes: list[int]) -> str:
 def prefix_digest(request: NeutralRequest) -> str:
     """`sha256:<hex>` of the unchanging start of a request: instructions and declared tools in their order (S3-38, T-12)."""
     prefix = {"system": [section.text for section in request.system], "tools": [declaration(tool) for tool in request.tools]}
-    return "sha256:" + hashlib.sha256(lossless.dumps(prefix).encode()).hexdigest()
+    return text_digest(lossless.dumps(prefix))
 
 
 def logical_digest(request: NeutralRequest) -> str:
@@ -196,4 +196,4 @@ def logical_digest(request: NeutralRequest) -> str:
         "allowed_tools": None if request.allowed_tools is None else list(request.allowed_tools),
         "tool_choice": request.tool_choice,
     }
-    return "sha256:" + hashlib.sha256(lossless.dumps(whole).encode("utf-8", "surrogatepass")).hexdigest()
+    return text_digest(lossless.dumps(whole))

@@ -1,9 +1,8 @@
 """The section record: which system sections of a call differ from those of the dispatched call before it (T-14)."""
 
-import hashlib
-
 from app.context.compile import Compiled
 from app.context.draft import Rendered
+from app.entries.ids import text_digest
 from app.entries.parts import Text
 from app.entries.settings import Section, SectionsRecorded
 
@@ -32,4 +31,4 @@ def _sections(compiled: Compiled) -> dict[str, Section]:
 
 
 def _section(text: str, tokens: int) -> Section:
-    return Section("sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), tokens)
+    return Section(text_digest(text), tokens)

@@ -5,7 +5,6 @@ A skill is words. It grants nothing: what a tool may do is decided where tools a
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from hashlib import sha256
 from html import escape
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +13,7 @@ from app.config.agent_limits import SKILL_CATALOGUE_TOKENS_MAX
 from app.config.limits import JSON_DEPTH_MAX
 from app.context.sources import AgentRevision, Skill, Tool
 from app.entries import lossless
+from app.entries.ids import text_digest
 
 LOAD_SKILL = "load_skill"
 """The name of the tool; an agent with skills may declare no other of this name."""
@@ -41,7 +41,7 @@ _MENTION = re.compile(r"(?<![\w$@])(?:\$|@skill:)([A-Za-z_][A-Za-z0-9_-]{0,63})(
 
 def revision_of(text: str) -> str:
     """`sha256:<hex>` of a skill's text in UTF-8."""
-    return "sha256:" + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return text_digest(text)
 
 
 def mentioned(texts: Iterable[str], names: Collection[str]) -> list[str]:

@@ -36,6 +36,11 @@ def blob_digest(content: bytes) -> str:
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
+def text_digest(text: str) -> str:
+    """`sha256:<hex>` of a text, lone surrogates too."""
+    return blob_digest(text.encode("utf-8", "surrogatepass"))
+
+
 def is_blob_digest(text: str) -> bool:
     """Whether the text names a blob: `sha256:` and 64 lower-case hex digits."""
     return _BLOB.fullmatch(text) is not None

@@ -1,6 +1,5 @@
 """From a model choice to a frozen target: limits, wire rules, estimator, and the digest that names them all."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
@@ -8,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from app.entries import lossless
+from app.entries.ids import text_digest
 from app.entries.producers import Producer
 from app.models.catalogue import lookup
 from app.models.tokens import Estimate, estimate_by, estimate_for
@@ -159,7 +159,7 @@ def _digest(model: ModelChoice, limits: Limits, dialect: str, rules: WireRules, 
         "estimator": [estimate.estimator, estimate.error_band, str(estimate.factor)],
         "account": account,
     }
-    return "sha256:" + hashlib.sha256(lossless.dumps(_ordered(facts)).encode()).hexdigest()
+    return text_digest(lossless.dumps(_ordered(facts)))
 
 
 @lru_cache(256)

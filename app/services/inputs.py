@@ -85,7 +85,7 @@ class Prepared:
     @cached_property
     def digest(self) -> str:
         """`sha256:<hex>` of exactly the bytes that would be sent."""
-        return "sha256:" + hashlib.sha256(self.written.body).hexdigest()
+        return blob_digest(self.written.body)
 
     @cached_property
     def violations(self) -> list[Violation]:
