@@ -15,12 +15,12 @@ def shortened(draft: Draft, item: Item, kept: Sequence[int], reason: Reason, by:
         draft.drop(item, empty or reason, by)
         return
     wanted = frozenset(kept)
-    gone = sum(part_tokens(draft, part, count) for place, part in enumerate(message.parts) if place not in wanted)
+    gone = sum(part_tokens(part, count) for place, part in enumerate(message.parts) if place not in wanted)
     parts = tuple([message.parts[place] for place in kept])
     draft.replace(item, (reason,), by, message._replace(parts=parts), max(0, item.tokens - gone), tuple(kept))
 
 
-def part_tokens(draft: Draft, part: Part, count: Count) -> int:
+def part_tokens(part: Part, count: Count) -> int:
     """What a part weighs in its entry's tokens: media and providers' own blocks have no text."""
     match part:
         case Text() | Reasoning():

@@ -82,7 +82,7 @@ def holds(text: str, words: Vocabulary, values: Mapping[str, Any]) -> bool:
     return rendered(text, words, values, condition=True) != ""
 
 
-def values_of(sources: Sources, state: Mapping[str, Any] | None = None, message: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def values_of(sources: Sources, state: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The values of the names: the state (or an older one), the safe fields of the session and the agent, the output schema as text."""
     scopes, agent = sources.state if state is None else state, sources.agent
     session, known = scopes.get("session"), agent.state_schema or {}
@@ -95,7 +95,7 @@ def values_of(sources: Sources, state: Mapping[str, Any] | None = None, message:
     }
     if agent.output_schema is not None:
         found["output_schema"] = lossless.dumps(dict(agent.output_schema))
-    return found if message is None else found | {"message": message}
+    return found
 
 
 @lru_cache(maxsize=PROGRAMS_REMEMBERED_MAX)

@@ -120,28 +120,23 @@ def _trim(context: Context, value: Any) -> str:
     return _text(context, value).strip()
 
 
-@pass_context
-def _default(context: Context, value: Any, other: Any = "", boolean: bool = False) -> Any:
+def _default(value: Any, other: Any = "", boolean: bool = False) -> Any:
     return other if value is None or (boolean and not value) else value
 
 
-@pass_context
-def _length(context: Context, value: Any) -> int:
+def _length(value: Any) -> int:
     return len(value) if isinstance(value, (str, list, tuple, Mapping)) else 0
 
 
-@pass_context
-def _first(context: Context, value: Any) -> Any:
+def _first(value: Any) -> Any:
     return value[0] if isinstance(value, (str, list, tuple)) and value else None
 
 
-@pass_context
-def _last(context: Context, value: Any) -> Any:
+def _last(value: Any) -> Any:
     return value[-1] if isinstance(value, (str, list, tuple)) and value else None
 
 
-@pass_context
-def _round(context: Context, value: Any, digits: Any = 0) -> Any:
+def _round(value: Any, digits: Any = 0) -> Any:
     if not _number(value) or not math.isfinite(value):
         return value
     places = min(max(digits, 0), DIGITS_MAX) if type(digits) is int else 0
