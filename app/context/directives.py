@@ -33,8 +33,8 @@ class Tap:
 class Directives:
     """`masked`: tools that are not declared. `allowed`: the names to which the choice is narrowed, None: not narrowed. `choice`: of tools.
 
-    `unmet`: renderers whose condition did not hold, and `blank`: sections that came out blank, as (renderer, id). `state_read`: whether a
-    template or a condition was evaluated over the state.
+    `unmet`: renderers whose condition did not hold, and `blank`: sections that came out blank, as (renderer, id). `values`: of
+    the names of templates, once one was evaluated.
     """
 
     masked: set[str] = field(default_factory=set)
@@ -44,5 +44,9 @@ class Directives:
     unmet: list[tuple[str, str]] = field(default_factory=list)
     blank: list[tuple[str, str]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
-    state_read: bool = False
     values: Mapping[str, Any] | None = None
+
+    @property
+    def state_read(self) -> bool:
+        """Whether a template or a condition was evaluated over the state."""
+        return self.values is not None

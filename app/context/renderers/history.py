@@ -16,10 +16,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from app.config.limits import AGENT_NAME_CHARS_MAX, TOOLS_MAX
 from app.context.draft import Count, Disposition, Draft, Item, Reason, Step
 from app.context.fields import Check
-from app.context.renderers.kinds import DocumentFacts, RendererKind
+from app.context.renderers.kinds import DocumentFacts, RendererKind, check_agents
 from app.context.renderers.shortening import shortened
 from app.context.sources import RendererSpec, Sources
 from app.entries.messages import Answer, ToolResult
@@ -166,8 +165,7 @@ def check(check: Check, spec: Mapping[str, Any], pointer: str, facts: DocumentFa
         return
     if scope != "agent":
         check.fault(f"{pointer}/agents", "bad-value", "Other agents are named for the scope `agent`.")
-    for position, name in enumerate(check.list(spec["agents"], f"{pointer}/agents", TOOLS_MAX) or ()):
-        check.text(name, f"{pointer}/agents/{position}", AGENT_NAME_CHARS_MAX)
+    check_agents(check, spec, pointer)
 
 
 KIND = RendererKind(render, ("scope", "agents"), check, MappingProxyType({"scope": "session"}), once=True)

@@ -6,10 +6,9 @@ A message is aimed at an agent by its attributes, `{"agent": "<name>"}`: applica
 from collections.abc import Mapping
 from typing import Any
 
-from app.config.limits import AGENT_NAME_CHARS_MAX, TOOLS_MAX
 from app.context.draft import Count, Draft, Reason
 from app.context.fields import Check
-from app.context.renderers.kinds import DocumentFacts, RendererKind
+from app.context.renderers.kinds import DocumentFacts, RendererKind, check_agents
 from app.context.sources import RendererSpec
 from app.entries import lossless
 
@@ -28,9 +27,8 @@ def render(draft: Draft, spec: RendererSpec, count: Count) -> None:
 def check(check: Check, spec: Mapping[str, Any], pointer: str, facts: DocumentFacts) -> None:
     if "agents" not in spec:
         check.fault(f"{pointer}/agents", "missing", "This key is required.")
-        return
-    for position, name in enumerate(check.list(spec["agents"], f"{pointer}/agents", TOOLS_MAX) or ()):
-        check.text(name, f"{pointer}/agents/{position}", AGENT_NAME_CHARS_MAX)
+    else:
+        check_agents(check, spec, pointer)
 
 
 KIND = RendererKind(render, ("agents",), check)

@@ -3,12 +3,8 @@
 An answer of thoughts alone goes. Providers that bind calls to their thoughts by a signature of the call keep that: it is no thought.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from app.context.draft import Count, Draft, Reason
-from app.context.fields import Check
-from app.context.renderers.kinds import DocumentFacts, RendererKind
+from app.context.renderers.kinds import RendererKind, no_keys
 from app.context.renderers.shortening import shortened
 from app.context.sources import RendererSpec
 from app.entries.parts import Reasoning
@@ -23,8 +19,4 @@ def render(draft: Draft, spec: RendererSpec, count: Count) -> None:
         shortened(draft, item, kept, Reason.REASONING_PRUNED, spec.renderer, count)
 
 
-def check(check: Check, spec: Mapping[str, Any], pointer: str, facts: DocumentFacts) -> None:
-    """It has no keys of its own."""
-
-
-KIND = RendererKind(render, (), check)
+KIND = RendererKind(render, (), no_keys)

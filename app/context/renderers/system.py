@@ -17,10 +17,9 @@ from app.context.sources import RendererSpec
 
 
 def render(draft: Draft, spec: RendererSpec, count: Count) -> None:
-    """Adds the section. One that a template leaves blank is left out, with a row of its own. Raises `RenderFailedError`."""
+    """Adds the section. One that is blank is left out. Raises `RenderFailedError`."""
     text = text_of(draft, spec)
-    if not text.strip():
-        draft.directives.blank.append((spec.renderer, spec.id))
+    if text is None:
         return
     place = draft.tail if spec.options.get("placement") == "tail" else draft.system
     place.append((SystemSection(spec.id, text), count(text)))

@@ -1,12 +1,8 @@
 """`tap`: keeps the request in the making as it stands at its place, for what-if calls to show; it alters nothing (S4-06)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from app.context.directives import Tap
 from app.context.draft import Count, Draft
-from app.context.fields import Check
-from app.context.renderers.kinds import DocumentFacts, RendererKind
+from app.context.renderers.kinds import RendererKind, no_keys
 from app.context.sources import RendererSpec
 
 
@@ -25,8 +21,4 @@ def render(draft: Draft, spec: RendererSpec, count: Count) -> None:
     directives.taps.append(tap)
 
 
-def check(check: Check, spec: Mapping[str, Any], pointer: str, facts: DocumentFacts) -> None:
-    """It has no keys of its own."""
-
-
-KIND = RendererKind(render, (), check)
+KIND = RendererKind(render, (), no_keys)

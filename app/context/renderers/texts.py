@@ -6,6 +6,7 @@ that nothing in it closes the tag (X-26); without a tag it speaks with the agent
 
 import re
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 from app.config.agent_limits import CONDITION_CHARS_MAX, TEMPLATE_CHARS_MAX
@@ -20,17 +21,20 @@ KEYS = ("text", "template", "tag")
 _TAG = re.compile("[A-Za-z0-9_]{1,64}")
 
 
-def text_of(draft: Draft, spec: RendererSpec) -> str:
-    """The renderer's text for this call. Raises `RenderFailedError`."""
+def text_of(draft: Draft, spec: RendererSpec) -> str | None:
+    """The renderer's text for this call; None for one that a template leaves blank, which gets a row of its own. Raises `RenderFailedError`."""
     options = spec.options
     text = rendered(options["template"], words_of(draft), values(draft)) if "template" in options else str(options["text"])
-    return text if "tag" not in options else tagged(options["tag"], text)
+    text = text if "tag" not in options else tagged(options["tag"], text)
+    if text.strip():
+        return text
+    draft.directives.blank.append((spec.renderer, spec.id))
+    return None
 
 
 def tagged(tag: str, text: str) -> str:
     """The text as data inside of a tag."""
-    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return f"<{tag}>\n{escaped}\n</{tag}>"
+    return f"<{tag}>\n{escape(text, quote=False)}\n</{tag}>"
 
 
 def met(draft: Draft, condition: str) -> bool:
@@ -49,7 +53,6 @@ def values(draft: Draft) -> Mapping[str, Any]:
     directives = draft.directives
     if directives.values is None:
         directives.values = values_of(draft.sources)
-    directives.state_read = True
     return directives.values
 
 
