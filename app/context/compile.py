@@ -137,7 +137,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     fates, directives, controls = _tools(draft), draft.directives, shown_controls(sources)
     declared = tuple([fate.tool for fate in fates if fate.reason is Reason.DECLARED])
     allowed = _allowed(directives.allowed, declared)
-    choice, losses = _choice(sources.overrides.tool_choice or directives.choice, declared, allowed, bool(controls))
+    choice, losses = _choice(draft.choice, declared, allowed, bool(controls))
     declared, narrowed = (*declared, *controls), None if allowed is None else (*allowed, *[control.name for control in controls])
     draft.sent()
     expanded = skills.run(draft, count)
@@ -188,7 +188,7 @@ def compiler_version(agent: AgentRevision) -> str:
 
 def _tools(draft: Draft) -> tuple[ToolFate, ...]:
     sources, directives = draft.sources, draft.directives
-    masked = directives.masked.union(sources.overrides.masked_tools)
+    masked = draft.masked
     rules = sources.target.rules
     enforced = rules.allowed_tools and rules.tool_choice and rules.tools != "text"
     also = (Reason.NARROWED,) if enforced else (Reason.NARROWED, Reason.NOT_ENFORCED)

@@ -173,6 +173,16 @@ class Draft:
     directives: Directives = field(default_factory=Directives)
     several_runs: bool = False
 
+    @property
+    def masked(self) -> set[str]:
+        """Tools that are not declared: what renderers masked, and the turn."""
+        return self.directives.masked.union(self.sources.overrides.masked_tools)
+
+    @property
+    def choice(self) -> str | None:
+        """The choice of tools: the turn's own word goes before any renderer's."""
+        return self.sources.overrides.tool_choice or self.directives.choice
+
     def keep(self, items: Iterable[Item], step: Step) -> None:
         """Places messages at the end of the list. Raises `ValueError` for one that was decided to be out."""
         steps, place = (step,), self.placed.append

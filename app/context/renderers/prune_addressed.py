@@ -6,7 +6,7 @@ A message is aimed at an agent by its attributes, `{"agent": "<name>"}`: applica
 from collections.abc import Mapping
 from typing import Any
 
-from app.context.draft import Count, Draft, Reason
+from app.context.draft import Count, Draft, Item, Reason
 from app.context.fields import Check
 from app.context.renderers.kinds import DocumentFacts, RendererKind, check_agents
 from app.context.sources import RendererSpec
@@ -16,12 +16,15 @@ from app.entries import lossless
 def render(draft: Draft, spec: RendererSpec, count: Count) -> None:
     agents = spec.options["agents"]
     for item in draft.placed:
-        message, source = item.message, item.source
-        if message is None or message.role != "user" or source is None or source.entry.attributes is None:
-            continue
-        attributes = lossless.read(source.entry.attributes)
-        if isinstance(attributes, Mapping) and attributes.get("agent") in agents:
+        if item.message is not None and item.message.role == "user" and addressee(item) in agents:
             draft.drop(item, Reason.FOR_OTHER_AGENT, spec.renderer)
+
+
+def addressee(item: Item) -> str | None:
+    """The agent that a message's attributes name."""
+    attributes = None if item.source is None or item.source.entry.attributes is None else lossless.read(item.source.entry.attributes)
+    aimed = attributes.get("agent") if isinstance(attributes, Mapping) else None
+    return aimed if isinstance(aimed, str) else None
 
 
 def check(check: Check, spec: Mapping[str, Any], pointer: str, facts: DocumentFacts) -> None:

@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from app.context.draft import Count, Draft, Item, Reason
+from app.context.draft import Count, Draft, Item, Reason, Rendered
 from app.context.fields import Check
-from app.context.neutral import Rendered
 from app.context.renderers.kinds import DocumentFacts, RendererKind
 from app.context.renderers.shortening import shortened
 from app.context.sources import RendererSpec

@@ -7,16 +7,15 @@ from app.context.sources import RendererSpec
 
 
 def render(draft: Draft, spec: RendererSpec, count: Count) -> None:
-    sources, directives = draft.sources, draft.directives
-    masked = directives.masked.union(sources.overrides.masked_tools)
+    directives, masked = draft.directives, draft.masked
     tap = Tap(
         spec.id,
         draft.prompt_parts(),
         tuple([section for section, _ in (*draft.system, *draft.tail)]),
         tuple(draft.sent()),
-        tuple([tool.name for tool in sources.agent.tools if tool.enabled and tool.name not in masked]),
+        tuple([tool.name for tool in draft.sources.agent.tools if tool.enabled and tool.name not in masked]),
         directives.allowed,
-        sources.overrides.tool_choice or directives.choice,
+        draft.choice,
     )
     directives.taps.append(tap)
 

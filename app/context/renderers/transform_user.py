@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from app.context.draft import Count, Draft, Item, NeutralMessage, Reason
+from app.context.draft import Count, Draft, Item, NeutralMessage, Reason, Rendered
 from app.context.fields import Check
-from app.context.neutral import Rendered
 from app.context.renderers.kinds import DocumentFacts, RendererKind
+from app.context.renderers.prune_addressed import addressee
 from app.context.renderers.texts import check_template, values, words_of
 from app.context.sources import RendererSpec, Sources
 from app.context.templates.render import rendered, values_of, vocabulary
-from app.entries import lossless
 from app.entries.parts import Part, Text
 
 PAST = ("message", "turn")
@@ -44,9 +43,7 @@ def render(draft: Draft, spec: RendererSpec, count: Count) -> None:
 
 
 def _said(item: Item, message: NeutralMessage) -> Mapping[str, Any]:
-    attributes = None if item.source is None or item.source.entry.attributes is None else lossless.read(item.source.entry.attributes)
-    aimed = attributes.get("agent") if isinstance(attributes, Mapping) else None
-    return {"text": "".join([part.text for part in message.parts if isinstance(part, Text)]), "agent": aimed if isinstance(aimed, str) else None}
+    return {"text": "".join([part.text for part in message.parts if isinstance(part, Text)]), "agent": addressee(item)}
 
 
 def _values(draft: Draft, item: Item, as_of: str) -> Mapping[str, Any]:
