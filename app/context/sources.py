@@ -12,14 +12,12 @@ from typing import Any, Literal, NamedTuple
 from app.context.snapshots import SkillSnapshot
 from app.entries.messages import Answer, Body, Entry, Message, ToolResult, decode
 from app.entries.parts import Part
-from app.entries.plans import Exposure, Plan
+from app.entries.plans import CallReason, Exposure, Plan
 from app.entries.settings import PlanChanged
 from app.models.resolve import Limits, ModelChoice, Target
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 CLIENT: Mapping[str, Any] = MappingProxyType({"kind": "client"})
-
-ContinuationReason = Literal["input_received", "tool_completed", "plan_updated", "plan_rejected", "execution_only_recovery"]
 
 
 class SourceMessage(NamedTuple):
@@ -160,7 +158,7 @@ class Continuation:
     `exposure` says which controls the call shows then; `repairs_left` and `recoveries_left` what the turn may still spend (S3-21).
     """
 
-    reason: ContinuationReason
+    reason: CallReason
     receipt_seq: int | None = None
     exposure: Exposure = "ordinary"
     repairs_left: int = 0

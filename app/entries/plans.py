@@ -16,6 +16,9 @@ CONTROLS = (PLAN_CONTROL, PROGRESS_CONTROL)
 Exposure = Literal["ordinary", "plan_repair", "execution_only"]
 """What a call is for, which decides the controls that its model is shown (S3-24…27)."""
 
+CallReason = Literal["input_received", "tool_completed", "plan_updated", "plan_rejected", "execution_only_recovery"]
+"""Why a call is made (X-65)."""
+
 EXPOSED: Mapping[Exposure, tuple[str, ...]] = MappingProxyType({"ordinary": CONTROLS, "plan_repair": (PLAN_CONTROL,), "execution_only": ()})
 
 StepStatus = Literal["pending", "active", "done"]

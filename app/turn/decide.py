@@ -20,11 +20,11 @@ Choices that the contract leaves open:
 from dataclasses import replace
 
 from app.entries.parts import Text
-from app.entries.plans import Exposure
+from app.entries.plans import CallReason, Exposure
 from app.entries.trace import TurnError
 from app.turn.admission import rejection
 from app.turn.life import CallLife, Cut, Life, RunLife
-from app.turn.moves import Call, Done, Mend, Move, Reason, Return, Settle
+from app.turn.moves import Call, Done, Mend, Move, Return, Settle
 from app.turn.open_calls import close, next_of_open, outcome_unknown
 from app.turn.recovery import left, recover
 
@@ -116,7 +116,7 @@ def _after(run: RunLife, last: CallLife, life: Life) -> Move:
     return _give_back(run.answers, life, texts or (Text("The agent gave no answer in words."),), is_error=withheld or not texts)
 
 
-def _call(life: Life, run: RunLife, reason: Reason, receipt_seq: int | None, exposure: Exposure = "ordinary") -> Move:
+def _call(life: Life, run: RunLife, reason: CallReason, receipt_seq: int | None, exposure: Exposure = "ordinary") -> Move:
     """The next call of a run, as long as the turn has steps left; calls that wait outside of it are closed before the turn ends."""
     if life.steps < life.policy.max_steps:
         repairs, recoveries = left(life.calls) if run.policy.plan else (0, 0)

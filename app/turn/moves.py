@@ -4,11 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.entries.parts import Text, ToolCall
-from app.entries.plans import Exposure
+from app.entries.plans import CallReason, Exposure
 from app.entries.trace import CutReason, TurnError, TurnStatus
-
-Reason = Literal["input_received", "tool_completed", "plan_updated", "plan_rejected", "execution_only_recovery"]
-"""Why a call is made (X-65)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +17,7 @@ class Call:
     """
 
     step_index: int
-    reason: Reason
+    reason: CallReason
     receipt_seq: int | None
     run: int = 0
     exposure: Exposure = "ordinary"

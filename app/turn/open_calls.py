@@ -40,11 +40,11 @@ def _refused(tool: ToolLife, tools: tuple[ToolLife, ...], run: RunLife, last: Ca
     if tool.rejected is not None:
         return close((tool,), rejection(tool.rejected))
     refused = admit(tool.call.name, run.policy.tools, last.declared, last.allowed)
-    policy = life.policy_of(tool)
-    if refused is None and policy is not None and policy.mode == "transfer":
+    mode = _mode(tool, life)
+    if refused is None and mode == "transfer":
         first = next(one for one in tools if _mode(one, life) == "transfer")
         refused = None if tool is first or first.approval == "requested" else rejection("already-transferred")
-    if refused is None and policy is not None and policy.mode == "call" and run.depth >= AGENT_CALLS_NESTED_MAX:
+    if refused is None and mode == "call" and run.depth >= AGENT_CALLS_NESTED_MAX:
         refused = rejection("nested-too-deep")
     if refused is not None:
         return Refuse(tool.call, refused.code, refused.detail, tool.run)

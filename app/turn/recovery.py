@@ -8,9 +8,8 @@ rejected. The allowance of one repair and one execution-only call is the turn's,
 from typing import Literal
 
 from app.entries.parts import Media, Text, ToolCall
-from app.entries.plans import Exposure
+from app.entries.plans import CallReason, Exposure
 from app.turn.life import CallLife, RunLife
-from app.turn.moves import Reason
 
 REPAIRS_MAX = 1
 RECOVERIES_MAX = 1
@@ -29,7 +28,7 @@ def outcome(call: CallLife) -> Outcome:
     return "control_invalid" if call.accepted and not any(call.accepted) else "control_valid"
 
 
-def recover(run: RunLife, calls: list[CallLife], last: CallLife) -> tuple[Exposure, Reason] | Ends | None:
+def recover(run: RunLife, calls: list[CallLife], last: CallLife) -> tuple[Exposure, CallReason] | Ends | None:
     """None for a useful answer; else the one call that may follow it, or the code with which the turn ends.
 
     `calls` are all of the turn: the allowance is counted over them, from entries alone.

@@ -8,15 +8,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from app.context.draft import ContinuationOrigin, Count, Draft, NeutralMessage, Reason
-from app.context.sources import Continuation, ContinuationReason, Sources
+from app.context.sources import Continuation, Sources
 from app.entries import lossless
 from app.entries.messages import Answer
 from app.entries.parts import Text
+from app.entries.plans import CallReason
 
 NAME = "receipts"
 TAG = "runtime_context"
 
-_WHY: Mapping[ContinuationReason, str] = MappingProxyType(
+_WHY: Mapping[CallReason, str] = MappingProxyType(
     {
         "input_received": "The user's input was received.",
         "tool_completed": "The calls that you made have their results.",
