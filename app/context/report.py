@@ -4,16 +4,14 @@ Derived on demand from the compiled rows and the pointers that the wire format r
 positions, counts, reasons and digests alone.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, repeat
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.context.account import strongest
 from app.context.budget import budget, raw_tail
 from app.context.compile import POLICY_VERSION, Compiled, compiler_version
-from app.context.controls import hidden_controls, shown_controls
 from app.context.draft import History, NeutralRequest, Reason
-from app.context.listed import listed, neutral
+from app.context.listed import Listed, Place, listed, neutral
 from app.context.passes.measure import declaration
 from app.context.passes.skills import expansions
 from app.context.source_facts import facts
@@ -37,7 +35,7 @@ def manifest(compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Seq
     sources = compiled.sources
     seqs = {entry.message_index: entry.seq for entry, _ in sources.messages if entry.message_index is not None}
     rows = []
-    for row, pointer in zip(listed(compiled, contents=False), _places(compiled, pointers, sections, tools), strict=False):
+    for row, pointer in _pointed(compiled, pointers, sections, tools):
         source, disposition, reason, also, by, before, after, digest = row.decision
         seq, priority, sensitivity, trust, version = facts(row, sources, seqs)
         rows.append(
@@ -94,27 +92,26 @@ def source_pointers(
     compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Sequence[str] = (), tools: Sequence[str] = ()
 ) -> dict[str, str | None]:
     """The pointer of each source by its id, as the manifest has them."""
-    rows = zip(listed(compiled, contents=False), _places(compiled, pointers, sections, tools), strict=False)
-    return {row.id: pointer for row, pointer in rows}
+    return {row.id: pointer for row, pointer in _pointed(compiled, pointers, sections, tools)}
 
 
-def _places(compiled: Compiled, pointers: Sequence[Pointer], sections: Sequence[str], tools: Sequence[str]) -> Iterator[str | None]:
-    """The pointer of each decision, in their order: of the message itself where the format gave one, else of its first part."""
+def _pointed(compiled: Compiled, pointers: Sequence[Pointer], sections: Sequence[str], tools: Sequence[str]) -> Iterator[tuple[Listed, str | None]]:
+    """Each source with its pointer: of the message itself where the format gave one, else of its first part."""
     messages = compiled.request.messages
     found: list[str | None] = [None] * len(messages)
     for place, source, part in pointers:
         if part is None or found[source] is None:
             found[source] = place
-    places = dict(zip(map(id, messages), found, strict=True))
-    yield from [places.get(id(item.message)) for item in chain(compiled.items, compiled.inserted)]
-    yield from sections or (None,) * len(compiled.request.system)
-    declared = iter([place or None for place in tools])  # empty: this wire leaves the tool out
-    for fate in compiled.tools:
-        yield next(declared, None) if fate.reason is Reason.DECLARED else None
-    yield from [next(declared, None) for _ in shown_controls(compiled.sources)]  # they stand behind the tools
-    yield from [None for _ in hidden_controls(compiled.sources)]
-    yield from [places.get(id(skill.message)) for skill in compiled.skills]
-    yield from repeat(None)
+    # An empty pointer of a tool: this wire leaves the tool out.
+    places: Mapping[Place, Sequence[str | None]] = {"messages": found, "system": sections, "tools": [place or None for place in tools]}
+    at_message = dict(zip(map(id, messages), found, strict=True)) if compiled.skills else {}
+    skills = {skill.snapshot.seq: at_message.get(id(skill.message)) for skill in compiled.skills}
+    for row in listed(compiled, contents=False):
+        if row.place is not None and row.position is not None:
+            there = places[row.place]
+            yield row, there[row.position] if row.position < len(there) else None
+        else:
+            yield row, skills.get(row.decision.source.get("seq", 0)) if row.item is None else None
 
 
 def source_map(compiled: Compiled, pointers: Sequence[Pointer] = ()) -> dict[str, Any]:
