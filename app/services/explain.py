@@ -11,7 +11,7 @@ from app.context.report import source_map
 from app.context.sources import AgentRevision, Ephemeral
 from app.entries import lossless
 from app.entries.errors import Fault, Invalid, NotFound
-from app.entries.ids import CALL, SESSION, TURN, format_id, parse_id
+from app.entries.ids import CALL, TURN, format_id, parse_id
 from app.entries.parts import Text
 from app.entries.settings import StateChanged
 from app.formats.registry import FORMATS
@@ -21,6 +21,7 @@ from app.services.input_views import EVERYTHING, Include, call_json, manifest_of
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.mismatches import Mismatches
 from app.services.running import decode_options
+from app.services.session_ids import session_row
 from app.services.states import States, check_state
 from app.services.turns.inputs import read_parts, with_known_media
 from app.services.write import spoken
@@ -71,11 +72,7 @@ class Explain:
 
     async def session(self, tenant: UUID, session_id: str) -> SessionRow:
         """The session's row. Raises `NotFound`."""
-        uuid = parse_id(SESSION, session_id)
-        row = None if uuid is None else await self._store.sessions.get(tenant, uuid)
-        if row is None:
-            raise NotFound("There is no such session.")
-        return row
+        return await session_row(self._store.sessions, tenant, session_id)
 
     async def etag(self, tenant: UUID, session_id: str, query: InputQuery) -> str:
         """The entity tag of a model input, known without compiling."""
