@@ -11,7 +11,7 @@ from app.context.report import source_map
 from app.context.sources import AgentRevision, Ephemeral
 from app.entries import lossless
 from app.entries.errors import Fault, Invalid, NotFound
-from app.entries.ids import CALL, TURN, format_id, parse_id
+from app.entries.ids import CALL, format_id, parse_id
 from app.entries.parts import Text
 from app.entries.settings import StateChanged
 from app.formats.registry import FORMATS
@@ -21,9 +21,9 @@ from app.services.input_views import EVERYTHING, Include, call_json, manifest_of
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.mismatches import Mismatches
 from app.services.running import decode_options
-from app.services.session_ids import session_row
 from app.services.states import States, check_state
 from app.services.turns.inputs import read_parts, with_known_media
+from app.services.turns.views import Views
 from app.services.write import spoken
 from app.storage.rows import CallRow, SessionRow, TurnRow
 from app.storage.store import Store
@@ -68,11 +68,12 @@ class Explain:
         self._store = store
         self._inputs = inputs
         self._states = states
+        self._views = Views(store)
         self._mismatches = Mismatches(store)
 
     async def session(self, tenant: UUID, session_id: str) -> SessionRow:
         """The session's row. Raises `NotFound`."""
-        return await session_row(self._store.sessions, tenant, session_id)
+        return await self._views.session(tenant, session_id)
 
     async def etag(self, tenant: UUID, session_id: str, query: InputQuery) -> str:
         """The entity tag of a model input, known without compiling."""
@@ -127,7 +128,7 @@ class Explain:
         number = row.running_turn or row.pending_turn
         if number is None:
             return Ask()
-        turn = await self._turn(tenant, row.session_id, number)
+        turn = await self._views.turn_by_number(tenant, row.session_id, number)
         calls = await self._store.calls.list(tenant, row.session_id, turn=number, limit=1)
         ask = await self._of_turn(tenant, turn, lossless.read(calls[0].record) if calls else None)
         # Whose run goes on follows from the entries alone; what it may do does not matter here.
@@ -187,7 +188,7 @@ class Explain:
     async def calls(self, tenant: UUID, session_id: str, turn_id: str | None, after: str | None, limit: int) -> CallPage:
         """Calls of a session, or of one of its turns, by time."""
         row = await self.session(tenant, session_id)
-        turn = None if turn_id is None else (await self._turn(tenant, row.session_id, parse_id(TURN, turn_id))).number
+        turn = None if turn_id is None else (await self._views.turn(tenant, row.session_id, turn_id)).number
         cursor = None if after is None else parse_id(CALL, after)
         if after is not None and cursor is None:
             raise NotFound("There is no such call to go on after.")
@@ -195,7 +196,7 @@ class Explain:
         turns: dict[int, str] = {}
         for call in rows[:limit]:
             if call.turn not in turns:
-                turns[call.turn] = format_id(TURN, (await self._turn(tenant, row.session_id, call.turn)).turn_id)
+                turns[call.turn] = await self._views.id_of(tenant, row.session_id, call.turn)
         data = [call_json(call, turns[call.turn]) for call in rows[:limit]]
         return CallPage(data, data[-1]["id"] if len(rows) > limit else None)
 
@@ -203,10 +204,10 @@ class Explain:
         """One call, with its manifest and source map derived again."""
         row = await self.session(tenant, session_id)
         call = await self.call_row(tenant, row.session_id, parse_id(CALL, call_id))
-        turn = await self._turn(tenant, row.session_id, call.turn)
+        turn_id = await self._views.id_of(tenant, row.session_id, call.turn)
         prepared = await self.derived(tenant, row, call)
         return {
-            **call_json(call, format_id(TURN, turn.turn_id)),
+            **call_json(call, turn_id),
             "manifest": manifest_of(prepared),
             "source_map": source_map(prepared.compiled, prepared.written.pointers),
         }
@@ -233,7 +234,7 @@ class Explain:
     async def derived(self, tenant: UUID, row: SessionRow, call: CallRow) -> Prepared:
         """The input of a call, compiled from what its record names and the ledger as it stood."""
         record = lossless.read(call.record)
-        ask = await self._of_turn(tenant, await self._turn(tenant, row.session_id, call.turn), record)
+        ask = await self._of_turn(tenant, await self._views.turn_by_number(tenant, row.session_id, call.turn), record)
         kept = [(item["kind"], item["tokens"], item["after_seq"], item.get("digest")) for item in record["ephemeral"]]
         ephemeral = tuple([Ephemeral(kind, (Text("…"),), True, tokens, after_seq, digest) for kind, tokens, after_seq, digest in kept])
         invocation, continuation = run_of(record)
@@ -245,12 +246,6 @@ class Explain:
         row = None if call_id is None else await self._store.calls.get(tenant, session, call_id)
         if row is None:
             raise NotFound("There is no such call in this session.")
-        return row
-
-    async def _turn(self, tenant: UUID, session: UUID, turn: UUID | int | None) -> TurnRow:
-        row = None if turn is None else await self._store.turns.get(tenant, session, turn)
-        if row is None:
-            raise NotFound("There is no such turn in this session.")
         return row
 
     def validate(self, dialect: str, body: Mapping[str, Any]) -> dict[str, Any]:
