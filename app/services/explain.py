@@ -25,7 +25,7 @@ from app.services.states import States, check_state
 from app.services.turns.inputs import read_parts, with_known_media
 from app.services.turns.views import Views
 from app.services.write import spoken
-from app.storage.rows import CallRow, SessionRow, TurnRow
+from app.storage.rows import CallRow, SessionRow, TurnRow, Window
 from app.storage.store import Store
 from app.turn.policy import Policy
 from app.turn.reading import read_life
@@ -104,9 +104,10 @@ class Explain:
             ask = replace(ask, pinned=await self._inputs.agent(tenant, ask.pinned.name, query.agent_revision))
         moved = await self._moved(tenant, row) if query.at_seq is None else None
         ask = ask if moved is None else replace(ask, state=moved.state)
-        if what_if is not None:
-            ask = await self._what_if(tenant, row, ask, what_if)
-        return await self._inputs.prepare(tenant, row.session_id, ask)
+        if what_if is None:
+            return await self._inputs.prepare(tenant, row.session_id, ask)
+        window = await self._inputs.window(tenant, row.session_id, ask.at_seq)
+        return await self._inputs.prepare(tenant, row.session_id, await self._what_if(tenant, row, window, ask, what_if), window)
 
     async def _moved(self, tenant: UUID, row: SessionRow) -> StateChanged | None:
         """What the next call would record of the shared state before it is compiled; None where nothing moved."""
@@ -150,7 +151,7 @@ class Explain:
             repeats_seq=None if turn.retry_of is None else turn.input_seq,
         )
 
-    async def _what_if(self, tenant: UUID, row: SessionRow, ask: Ask, what_if: WhatIf) -> Ask:
+    async def _what_if(self, tenant: UUID, row: SessionRow, window: Window, ask: Ask, what_if: WhatIf) -> Ask:
         overrides = what_if.overrides or {}
         ask = replace(
             ask,
@@ -159,14 +160,11 @@ class Explain:
             tool_choice=overrides.get("tool_choice", ask.tool_choice),
             masked_tools=tuple(overrides.get("masked_tools", ask.masked_tools)),
         )
-        if what_if.context is not None or what_if.state is not None:
-            window = await self._inputs.window(tenant, row.session_id, ask.at_seq)
-            agent = await self._inputs.agent_for(tenant, window, ask)
-            if what_if.state is not None:
-                await check_state(what_if.state, agent, "/state")
-                ask = replace(ask, state=what_if.state)
-            if what_if.context is not None:
-                ask = replace(ask, agent=_with_renderers(agent, what_if.context))
+        if what_if.state is not None:
+            await check_state(what_if.state, await self._inputs.agent_for(tenant, window, ask), "/state")
+            ask = replace(ask, state=what_if.state)
+        if what_if.context is not None:
+            ask = replace(ask, agent=_with_renderers(await self._inputs.agent_for(tenant, window, ask), what_if.context))
         if what_if.input is not None:
             said = read_parts(what_if.input, "/input")
             parts = (await with_known_media(self._store.blobs, tenant, row.session_id, [said]))[0].parts
