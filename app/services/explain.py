@@ -132,6 +132,8 @@ class Explain:
         turn = await self._views.turn_by_number(tenant, row.session_id, number)
         calls = await self._store.calls.list(tenant, row.session_id, turn=number, limit=1)
         ask = await self._of_turn(tenant, turn, lossless.read(calls[0].record) if calls else None)
+        if ask.pinned is None or not any(tool.executor["kind"] == "agent" for tool in ask.pinned.tools):
+            return ask  # no other agent can have taken part
         # Whose run goes on follows from the entries alone; what it may do does not matter here.
         run = read_life(await self._store.ledger.turn_entries(tenant, row.session_id, number), Policy()).current
         if run.agent is None:
