@@ -8,9 +8,11 @@ from urllib.parse import urlsplit
 
 from app.config import limits
 from app.config.faults import ConfigError
-from app.config.parse import Parser, nearest
+from app.config.parse import Parser, nearest, text
 from app.config.secret import Secret
 
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_PLAIN = f"lower-case letters, digits, '-' and '_', at most {limits.AGENT_NAME_CHARS_MAX}"
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VISIBLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 
@@ -32,6 +34,24 @@ def read_table(where: str, value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise ConfigError(f"{where}: a table")
     return value
+
+
+def plain_name(value: object) -> str:
+    """A name as agents spell it, blanks at the ends taken off. Raises `ValueError`."""
+    found = text(value)
+    if not _is_plain(found):
+        raise ValueError(_PLAIN)
+    return found
+
+
+def check_name(where: str, name: str) -> None:
+    """Refuses a table's name that is no plain one."""
+    if not _is_plain(name):
+        raise ConfigError(f"{where}: a name is {_PLAIN}")
+
+
+def _is_plain(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and len(name) <= limits.AGENT_NAME_CHARS_MAX
 
 
 def known(where: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from app.config import agent_limits, limits
+from app.config import agent_limits
 from app.config.faults import ConfigError
 from app.config.parse import Parser, choice, flag, integer, number, text
 from app.config.secret import Secret
-from app.config.tables import http_url, known, read_headers, read_table, take_value
+from app.config.tables import check_name, http_url, known, read_headers, read_table, take_value
 
 SIGNING_KEY_PREFIX = "whsec_"
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _KEYS = (
     "kind",
     "url",
@@ -62,8 +61,7 @@ def read_tool_servers(tables: Mapping[str, Any], environ: Mapping[str, str]) -> 
     found = {}
     for name, table in tables.items():
         where = f"tool_servers.{name}"
-        if not _NAME.fullmatch(name) or len(name) > limits.AGENT_NAME_CHARS_MAX:
-            raise ConfigError(f"{where}: a name is lower-case letters, digits, '-' and '_', at most {limits.AGENT_NAME_CHARS_MAX}")
+        check_name(where, name)
         found[name] = _read_server(where, name, read_table(where, table), environ)
     return MappingProxyType(found)
 

@@ -10,7 +10,7 @@ from app.config import limits
 from app.config.faults import ConfigError
 from app.config.parse import Parser, flag, integer, number, text
 from app.config.secret import Secret
-from app.config.tables import header_value, http_url, known, read_headers, read_table, take_value
+from app.config.tables import check_name, header_value, http_url, known, plain_name, read_headers, read_table, take_value
 
 SCRIPTED = "scripted"
 SCRIPTED_DIALECT = "openai-chat"
@@ -19,7 +19,6 @@ SCRIPTED_DIALECT = "openai-chat"
 IMPORT_ACCOUNT = "import"
 """Stands in what was imported for an account that nobody knows; an upstream of that name would be sent the blocks of strangers."""
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _REGION = re.compile(r"[a-z]{2,8}(?:-[a-z0-9]{1,16}){1,4}")
 
 
@@ -103,8 +102,7 @@ def read_upstreams(tables: Mapping[str, Any], environ: Mapping[str, str], timeou
     found = {SCRIPTED: Upstream(SCRIPTED, SCRIPTED_DIALECT, timeouts=timeouts, retries_max=retries_max)}
     for name, table in tables.items():
         where = f"upstreams.{name}"
-        if not _NAME.fullmatch(name) or len(name) > limits.AGENT_NAME_CHARS_MAX:
-            raise ConfigError(f"{where}: a name is lower-case letters, digits, '-' and '_', at most {limits.AGENT_NAME_CHARS_MAX}")
+        check_name(where, name)
         if name == SCRIPTED:
             raise ConfigError(f"{where}: this upstream is built in and cannot be configured")
         found[name] = _read_upstream(where, name, read_table(where, table), environ, timeouts, retries_max)
@@ -147,7 +145,7 @@ def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Map
         name=name,
         dialect=take("dialect", text, ... if preset is None else ""),
         preset=preset,
-        account=take("account", _account, name),
+        account=take("account", plain_name, name),
         base_url=None if preset is not None and "base_url" not in table else base_url(f"{where}.base_url", take("base_url", text, None)),
         api_key=_key(f"{where}.api_key_env", take("api_key_env", text, None), environ),
         aws=_aws(where, table, environ),
@@ -163,13 +161,6 @@ def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Map
         quirks=MappingProxyType(dict(read_table(f"{where}.quirks", table.get("quirks", {})))),
         models=_models(where, read_table(f"{where}.models", table.get("models", {}))),
     )
-
-
-def _account(value: object) -> str:
-    found = text(value)
-    if not _NAME.fullmatch(found) or len(found) > limits.AGENT_NAME_CHARS_MAX:
-        raise ValueError(f"lower-case letters, digits, '-' and '_', at most {limits.AGENT_NAME_CHARS_MAX}")
-    return found
 
 
 def base_url(where: str, value: str | None) -> str:

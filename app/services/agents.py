@@ -11,11 +11,12 @@ from app.config.limits import AGENT_BYTES_MAX
 from app.context.agents.check import check_document
 from app.context.agents.read import filled
 from app.entries import lossless
-from app.entries.errors import Fault, Invalid, NotFound
+from app.entries.errors import Fault, Invalid
 from app.entries.wire import timestamp
 from app.models.resolve import Limits, ModelChoice
 from app.outbound.tool_servers.servers import ToolServers
 from app.services.remote_tools import resolved_tools, unknown_servers
+from app.services.revisions import agent_row
 from app.services.targets import Targets
 from app.storage.agents import Agents as AgentRows
 from app.storage.rows import AgentRow
@@ -61,7 +62,7 @@ class Agents:
 
     async def get(self, tenant: UUID, name: str, revision: int | None = None) -> dict[str, Any]:
         """A revision, by default the newest. Raises `NotFound`."""
-        return agent_json(await self._row(tenant, name, revision))
+        return agent_json(await agent_row(self._rows, tenant, name, revision))
 
     async def list(self, tenant: UUID, after: str | None, limit: int) -> Page:
         """The newest revision of each agent, by name."""
@@ -72,7 +73,7 @@ class Agents:
         """Every revision, ascending. Raises `NotFound` for an unknown agent."""
         rows = await self._rows.revisions(tenant, name, after=after, limit=limit + 1)
         if not rows:
-            await self._row(tenant, name, None)
+            await agent_row(self._rows, tenant, name)
         return Page([agent_json(row) for row in rows[:limit]], rows[limit - 1].revision if len(rows) > limit else None)
 
     async def _unknown_agents(self, tenant: UUID, name: str, document: dict[str, Any]) -> tuple[Fault, ...]:
@@ -84,12 +85,6 @@ class Agents:
             for position, agent in named.items()
             if agent not in known
         )
-
-    async def _row(self, tenant: UUID, name: str, revision: int | None) -> AgentRow:
-        row = await self._rows.get(tenant, name, revision)
-        if row is None:
-            raise NotFound("There is no such agent or revision.")
-        return row
 
 
 def _kind(tool: Mapping[str, Any]) -> str:

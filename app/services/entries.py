@@ -7,13 +7,13 @@ from uuid import UUID
 
 from app.config.limits import APPEND_TRIES_MAX, ATTRIBUTES_BYTES_MAX
 from app.entries import lossless
-from app.entries.errors import Fault, HeadMismatch, Invalid, NotFound
-from app.entries.ids import SESSION, parse_id
+from app.entries.errors import Fault, HeadMismatch, Invalid
 from app.entries.messages import Answer, Body, Message, Status, ToolResult, encode, with_parts
 from app.entries.parts import Blob, Part, Reasoning, ToolCall
 from app.entries.wire import entry_json
 from app.services.media import known_media, named_media, with_media
 from app.services.replays import remembered
+from app.services.session_ids import session_uuid
 from app.services.transcripts import Transcripts
 from app.services.turns.endings import Endings
 from app.services.turns.inputs import IdempotencyKey, Said, read_part
@@ -56,9 +56,7 @@ class Entries:
 
         Raises `NotFound`, `Invalid`, `SessionBusy`, `PendingAction`, `HeadMismatch`, `KeyReused`.
         """
-        session = parse_id(SESSION, session_id)
-        if session is None:
-            raise NotFound("There is no such session.")
+        session = session_uuid(session_id)
         drafts = [read_draft(item, f"/entries/{at}") for at, item in enumerate(posted)]
         drafts = await self._known_media(tenant, session, drafts)
         entries, blobs = await self._writer.prepare(drafts)

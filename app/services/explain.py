@@ -11,7 +11,7 @@ from app.context.report import source_map
 from app.context.sources import AgentRevision, Ephemeral
 from app.entries import lossless
 from app.entries.errors import Fault, Invalid, NotFound
-from app.entries.ids import CALL, SESSION, TURN, format_id, parse_id
+from app.entries.ids import CALL, format_id, parse_id
 from app.entries.parts import Text
 from app.entries.settings import StateChanged
 from app.formats.registry import FORMATS
@@ -23,8 +23,9 @@ from app.services.mismatches import Mismatches
 from app.services.running import decode_options
 from app.services.states import States, check_state
 from app.services.turns.inputs import read_parts, with_known_media
+from app.services.turns.views import Views
 from app.services.write import spoken
-from app.storage.rows import CallRow, SessionRow, TurnRow
+from app.storage.rows import CallRow, SessionRow, TurnRow, Window
 from app.storage.store import Store
 from app.turn.policy import Policy
 from app.turn.reading import read_life
@@ -67,15 +68,12 @@ class Explain:
         self._store = store
         self._inputs = inputs
         self._states = states
+        self._views = Views(store)
         self._mismatches = Mismatches(store)
 
     async def session(self, tenant: UUID, session_id: str) -> SessionRow:
         """The session's row. Raises `NotFound`."""
-        uuid = parse_id(SESSION, session_id)
-        row = None if uuid is None else await self._store.sessions.get(tenant, uuid)
-        if row is None:
-            raise NotFound("There is no such session.")
-        return row
+        return await self._views.session(tenant, session_id)
 
     async def etag(self, tenant: UUID, session_id: str, query: InputQuery) -> str:
         """The entity tag of a model input, known without compiling."""
@@ -106,9 +104,10 @@ class Explain:
             ask = replace(ask, pinned=await self._inputs.agent(tenant, ask.pinned.name, query.agent_revision))
         moved = await self._moved(tenant, row) if query.at_seq is None else None
         ask = ask if moved is None else replace(ask, state=moved.state)
-        if what_if is not None:
-            ask = await self._what_if(tenant, row, ask, what_if)
-        return await self._inputs.prepare(tenant, row.session_id, ask)
+        if what_if is None:
+            return await self._inputs.prepare(tenant, row.session_id, ask)
+        window = await self._inputs.window(tenant, row.session_id, ask.at_seq)
+        return await self._inputs.prepare(tenant, row.session_id, await self._what_if(tenant, row, window, ask, what_if), window)
 
     async def _moved(self, tenant: UUID, row: SessionRow) -> StateChanged | None:
         """What the next call would record of the shared state before it is compiled; None where nothing moved."""
@@ -130,9 +129,11 @@ class Explain:
         number = row.running_turn or row.pending_turn
         if number is None:
             return Ask()
-        turn = await self._turn(tenant, row.session_id, number)
+        turn = await self._views.turn_by_number(tenant, row.session_id, number)
         calls = await self._store.calls.list(tenant, row.session_id, turn=number, limit=1)
         ask = await self._of_turn(tenant, turn, lossless.read(calls[0].record) if calls else None)
+        if ask.pinned is None or not any(tool.executor["kind"] == "agent" for tool in ask.pinned.tools):
+            return ask  # no other agent can have taken part
         # Whose run goes on follows from the entries alone; what it may do does not matter here.
         run = read_life(await self._store.ledger.turn_entries(tenant, row.session_id, number), Policy()).current
         if run.agent is None:
@@ -152,7 +153,7 @@ class Explain:
             repeats_seq=None if turn.retry_of is None else turn.input_seq,
         )
 
-    async def _what_if(self, tenant: UUID, row: SessionRow, ask: Ask, what_if: WhatIf) -> Ask:
+    async def _what_if(self, tenant: UUID, row: SessionRow, window: Window, ask: Ask, what_if: WhatIf) -> Ask:
         overrides = what_if.overrides or {}
         ask = replace(
             ask,
@@ -161,14 +162,11 @@ class Explain:
             tool_choice=overrides.get("tool_choice", ask.tool_choice),
             masked_tools=tuple(overrides.get("masked_tools", ask.masked_tools)),
         )
-        if what_if.context is not None or what_if.state is not None:
-            window = await self._inputs.window(tenant, row.session_id, ask.at_seq)
-            agent = await self._inputs.agent_for(tenant, window, ask)
-            if what_if.state is not None:
-                await check_state(what_if.state, agent, "/state")
-                ask = replace(ask, state=what_if.state)
-            if what_if.context is not None:
-                ask = replace(ask, agent=_with_renderers(agent, what_if.context))
+        if what_if.state is not None:
+            await check_state(what_if.state, await self._inputs.agent_for(tenant, window, ask), "/state")
+            ask = replace(ask, state=what_if.state)
+        if what_if.context is not None:
+            ask = replace(ask, agent=_with_renderers(await self._inputs.agent_for(tenant, window, ask), what_if.context))
         if what_if.input is not None:
             said = read_parts(what_if.input, "/input")
             parts = (await with_known_media(self._store.blobs, tenant, row.session_id, [said]))[0].parts
@@ -190,7 +188,7 @@ class Explain:
     async def calls(self, tenant: UUID, session_id: str, turn_id: str | None, after: str | None, limit: int) -> CallPage:
         """Calls of a session, or of one of its turns, by time."""
         row = await self.session(tenant, session_id)
-        turn = None if turn_id is None else (await self._turn(tenant, row.session_id, parse_id(TURN, turn_id))).number
+        turn = None if turn_id is None else (await self._views.turn(tenant, row.session_id, turn_id)).number
         cursor = None if after is None else parse_id(CALL, after)
         if after is not None and cursor is None:
             raise NotFound("There is no such call to go on after.")
@@ -198,7 +196,7 @@ class Explain:
         turns: dict[int, str] = {}
         for call in rows[:limit]:
             if call.turn not in turns:
-                turns[call.turn] = format_id(TURN, (await self._turn(tenant, row.session_id, call.turn)).turn_id)
+                turns[call.turn] = await self._views.id_of(tenant, row.session_id, call.turn)
         data = [call_json(call, turns[call.turn]) for call in rows[:limit]]
         return CallPage(data, data[-1]["id"] if len(rows) > limit else None)
 
@@ -206,10 +204,10 @@ class Explain:
         """One call, with its manifest and source map derived again."""
         row = await self.session(tenant, session_id)
         call = await self.call_row(tenant, row.session_id, parse_id(CALL, call_id))
-        turn = await self._turn(tenant, row.session_id, call.turn)
+        turn_id = await self._views.id_of(tenant, row.session_id, call.turn)
         prepared = await self.derived(tenant, row, call)
         return {
-            **call_json(call, format_id(TURN, turn.turn_id)),
+            **call_json(call, turn_id),
             "manifest": manifest_of(prepared),
             "source_map": source_map(prepared.compiled, prepared.written.pointers),
         }
@@ -236,7 +234,7 @@ class Explain:
     async def derived(self, tenant: UUID, row: SessionRow, call: CallRow) -> Prepared:
         """The input of a call, compiled from what its record names and the ledger as it stood."""
         record = lossless.read(call.record)
-        ask = await self._of_turn(tenant, await self._turn(tenant, row.session_id, call.turn), record)
+        ask = await self._of_turn(tenant, await self._views.turn_by_number(tenant, row.session_id, call.turn), record)
         kept = [(item["kind"], item["tokens"], item["after_seq"], item.get("digest")) for item in record["ephemeral"]]
         ephemeral = tuple([Ephemeral(kind, (Text("…"),), True, tokens, after_seq, digest) for kind, tokens, after_seq, digest in kept])
         invocation, continuation = run_of(record)
@@ -248,12 +246,6 @@ class Explain:
         row = None if call_id is None else await self._store.calls.get(tenant, session, call_id)
         if row is None:
             raise NotFound("There is no such call in this session.")
-        return row
-
-    async def _turn(self, tenant: UUID, session: UUID, turn: UUID | int | None) -> TurnRow:
-        row = None if turn is None else await self._store.turns.get(tenant, session, turn)
-        if row is None:
-            raise NotFound("There is no such turn in this session.")
         return row
 
     def validate(self, dialect: str, body: Mapping[str, Any]) -> dict[str, Any]:

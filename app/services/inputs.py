@@ -105,9 +105,9 @@ class Inputs:
         self._revisions = revisions
         self._targets = targets
 
-    async def prepare(self, tenant: UUID, session: UUID, ask: Ask) -> Prepared:
-        """The input that `ask` describes. Raises `NotFound`, `Invalid` for a model that cannot be resolved, and `InvalidOrigins`."""
-        window = await self.window(tenant, session, ask.at_seq)
+    async def prepare(self, tenant: UUID, session: UUID, ask: Ask, window: Window | None = None) -> Prepared:
+        """The input that `ask` describes, of a window of its head that may have been read already. Raises `NotFound`, `Invalid`, `InvalidOrigins`."""
+        window = window or await self.window(tenant, session, ask.at_seq)
         agent = await self.agent_for(tenant, window, ask)
         own = agent if ask.agent_revision is None and ask.invocation.index == 0 else await self.agent_of(tenant, window)
         target = self.target_of(agent, window, ask, switched=agent.model == own.model)

@@ -5,10 +5,11 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from app.entries.errors import Fault, Invalid, NotFound
-from app.entries.ids import SESSION, blob_digest, parse_id
+from app.entries.errors import Fault, Invalid
+from app.entries.ids import blob_digest
 from app.entries.parts import Blob, Media, Part
 from app.entries.pictures import blob_of
+from app.services.session_ids import session_uuid
 from app.storage.blobs import Blobs
 from app.storage.types import NewBlob
 
@@ -24,9 +25,7 @@ class Uploads:
 
         Raises `NotFound` for an unknown session.
         """
-        session = parse_id(SESSION, session_id)
-        if session is None:
-            raise NotFound("There is no such session.")
+        session = session_uuid(session_id)
         blob = NewBlob(blob_digest(content), media_type, content)
         new = await self._blobs.put(tenant, session, blob)
         if not new:

@@ -3,9 +3,8 @@
 from typing import Any
 from uuid import UUID
 
-from app.entries.errors import NotFound
-from app.entries.ids import SESSION, parse_id
 from app.entries.settings import PlanChanged
+from app.services.session_ids import session_row
 from app.storage.rows import EntryFilter
 from app.storage.store import Store
 
@@ -18,10 +17,7 @@ class Plans:
 
     async def view(self, tenant: UUID, session_id: str) -> dict[str, Any]:
         """The Plan resource: the last valid plan, and what the last control came to. Raises `NotFound`."""
-        session = parse_id(SESSION, session_id)
-        row = None if session is None else await self._store.sessions.get(tenant, session)
-        if row is None:
-            raise NotFound("There is no such session.")
+        row = await session_row(self._store.sessions, tenant, session_id)
         chosen = EntryFilter(line=None, kinds=(PlanChanged.kind,), descending=True)
         found = await self._store.ledger.entries(tenant, row.session_id, chosen, 1)
         change = PlanChanged.decode(found[0].payload) if found and found[0].payload is not None else None

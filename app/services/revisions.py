@@ -28,18 +28,12 @@ class Revisions:
         if found is not None:
             self._known.move_to_end(key)
             return found
-        return self._keep(tenant, await self._row(tenant, name, revision))
+        return self._keep(tenant, await agent_row(self._agents, tenant, name, revision))
 
     async def latest(self, tenant: UUID, name: str) -> AgentRevision:
         """The newest revision, asked of the database each time."""
-        row = await self._row(tenant, name, None)
+        row = await agent_row(self._agents, tenant, name)
         return self._known.get((tenant, name, row.revision)) or self._keep(tenant, row)
-
-    async def _row(self, tenant: UUID, name: str, revision: int | None) -> AgentRow:
-        row = await self._agents.get(tenant, name, revision)
-        if row is None:
-            raise NotFound("There is no such agent or revision.")
-        return row
 
     def _keep(self, tenant: UUID, row: AgentRow) -> AgentRevision:
         found = decode_agent(row)
@@ -47,6 +41,14 @@ class Revisions:
         while len(self._known) > AGENT_REVISIONS_CACHED_MAX:
             self._known.popitem(last=False)
         return found
+
+
+async def agent_row(agents: Agents, tenant: UUID, name: str, revision: int | None = None) -> AgentRow:
+    """The row of a revision, by default the newest. Raises `NotFound`."""
+    row = await agents.get(tenant, name, revision)
+    if row is None:
+        raise NotFound("There is no such agent or revision.")
+    return row
 
 
 def decode_agent(row: AgentRow) -> AgentRevision:

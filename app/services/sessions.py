@@ -9,7 +9,6 @@ from app.config.limits import APPEND_TRIES_MAX, METADATA_BYTES_MAX
 from app.context.sources import AgentRevision
 from app.entries import lossless
 from app.entries.errors import Conflict, Fault, HeadMismatch, Invalid, KeyReused, NotFound
-from app.entries.ids import SESSION, parse_id
 from app.entries.line import PLAIN
 from app.entries.messages import Entry, NewEntry
 from app.entries.settings import SessionOpened, StateChanged
@@ -17,6 +16,7 @@ from app.services.agents import Page
 from app.services.minting import new_uuid
 from app.services.replays import remembered
 from app.services.revisions import Revisions
+from app.services.session_ids import UNKNOWN_SESSION, session_row
 from app.services.session_views import SessionViews, decode_cursor, encode_cursor, etag, session_json
 from app.services.states import OpeningState, States
 from app.services.turns.inputs import IdempotencyKey
@@ -142,12 +142,12 @@ class Sessions:
         """The row of a session. Raises `NotFound`, also for None: an id that did not parse."""
         row = None if session is None else await self._store.sessions.get(tenant, session)
         if row is None:
-            raise NotFound("There is no such session.")
+            raise NotFound(UNKNOWN_SESSION)
         return row
 
     async def find(self, tenant: UUID, session_id: str) -> SessionRow:
         """The row of a session by its id's text. Raises `NotFound`."""
-        return await self.row(tenant, parse_id(SESSION, session_id))
+        return await session_row(self._store.sessions, tenant, session_id)
 
     async def list(self, tenant: UUID, chosen: SessionFilter, after: str | None, limit: int) -> Page:
         """Sessions by activity, the newest first."""

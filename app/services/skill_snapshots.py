@@ -5,11 +5,10 @@ from typing import Any
 from uuid import UUID
 
 from app.context.snapshots import skill_snapshots
-from app.entries.errors import NotFound
 from app.entries.folds import SkillLoaded
-from app.entries.ids import SESSION, parse_id
 from app.entries.messages import Entry
 from app.entries.wire import timestamp
+from app.services.session_ids import session_row
 from app.storage.rows import EntryFilter
 from app.storage.store import Store
 
@@ -30,10 +29,7 @@ class SkillSnapshots:
 
     async def page(self, tenant: UUID, session_id: str, after: int, limit: int) -> SnapshotPage:
         """Snapshots behind that seq, in their order. Raises `NotFound`."""
-        session = parse_id(SESSION, session_id)
-        row = None if session is None else await self._store.sessions.get(tenant, session)
-        if row is None:
-            raise NotFound("There is no such session.")
+        row = await session_row(self._store.sessions, tenant, session_id)
         chosen = EntryFilter(line=row.line, kinds=(SkillLoaded.kind,), after_seq=after, at_seq=row.head_seq)
         entries = await self._store.ledger.entries(tenant, row.session_id, chosen, limit + 1)
         return SnapshotPage([_json(entry) for entry in entries[:limit]], entries[limit - 1].seq if len(entries) > limit else None)

@@ -17,12 +17,13 @@ from app.context.sources import AgentRevision
 from app.context.state_patch import changed_pointers, merge_patch, same
 from app.entries import lossless
 from app.entries.errors import Fault, HeadMismatch, Invalid, NotFound
-from app.entries.ids import SESSION, format_id, parse_id
+from app.entries.ids import SESSION, format_id
 from app.entries.messages import NewEntry
 from app.entries.settings import StateChanged
 from app.services.bounded_schemas import SchemaChecker
 from app.services.revisions import Revisions
 from app.services.schema_faults import schema_faults
+from app.services.session_ids import UNKNOWN_SESSION, session_row
 from app.storage.rows import SessionRow
 from app.storage.states import SharedState, StateRow
 from app.storage.store import Store
@@ -69,7 +70,7 @@ class States:
 
         The tag is the head; where the user's other sessions moved on since this one recorded them, their version stands behind it.
         """
-        row = await self._row(tenant, session_id)
+        row = await session_row(self._store.sessions, tenant, session_id)
         agent = await self._agent(tenant, row) if at_seq is None and row.agent is not None else None
         held = await self._held(tenant, row.session_id, agent, row.head_seq if at_seq is None else at_seq)
         head_seq = row.head_seq if at_seq is None else min(at_seq, row.head_seq)
@@ -84,7 +85,7 @@ class States:
         `NotFound`, `Invalid`, `HeadMismatch`.
         """
         for left in reversed(range(APPEND_TRIES_MAX)):
-            row = await self._row(tenant, session_id)
+            row = await session_row(self._store.sessions, tenant, session_id)
             if expected_head is not None and row.head_seq != expected_head:
                 raise HeadMismatch(row.head_seq)
             agent = await self._agent(tenant, row)
@@ -137,18 +138,11 @@ class States:
     async def _agent(self, tenant: UUID, row: SessionRow) -> AgentRevision:
         return await self._revisions.get(tenant, row.agent or "", row.agent_revision or 0)
 
-    async def _row(self, tenant: UUID, session_id: str) -> SessionRow:
-        session = parse_id(SESSION, session_id)
-        row = None if session is None else await self._store.sessions.get(tenant, session)
-        if row is None:
-            raise NotFound("There is no such session.")
-        return row
-
     async def _held(self, tenant: UUID, session: UUID, agent: AgentRevision | None, at_seq: int | None = None) -> Held:
         """The state at a head; `agent` None: as it was recorded."""
         row = await self._store.states.read(tenant, session, StateChanged.kind, at_seq)
         if row is None:
-            raise NotFound("There is no such session.")
+            raise NotFound(UNKNOWN_SESSION)
         return _held(row, agent)
 
 

@@ -5,7 +5,6 @@ The loop decides that a tool may run and writes `tool_started` before; what is h
 
 import asyncio
 import hashlib
-from typing import Any
 
 from app.context.schemas import pattern_properties
 from app.context.sources import Tool
@@ -24,7 +23,6 @@ _FAULTS_SHOWN_MAX = 20
 _FAULTS_CHARS_MAX = 4_000
 _RULES = {"wrong-form": "This does not match the pattern that is asked for."}
 """Where what is said to the API's clients would lead a model to a document that it does not have."""
-_STOPPED = "The turn was stopped while the tool ran, and its outcome is unknown. It may have had effects; check before doing it again."
 
 
 class ToolRuns:
@@ -36,7 +34,7 @@ class ToolRuns:
     async def run(self, running: Running, tool: Tool, call: ToolCall) -> Draft:
         """The `tool_result` of one call, its media included. `call` has its arguments inline.
 
-        A turn that is asked to stop ends the run: the request is dropped, and the result says that nobody knows what came of it.
+        Whoever ends the run cancels it: the request is dropped.
         """
         found = await asyncio.to_thread(_argument_faults, tool, call.arguments)
         if found is not None:
@@ -49,19 +47,7 @@ class ToolRuns:
             turn_id=format_id(TURN, running.facts.turn_id),
             request_id=request_id(running.facts.session_id, call.tool_call_id),
         )
-        return _draft(running, call, await self._stoppable(running, tool.executor["server"], request))
-
-    async def _stoppable(self, running: Running, server: str, request: ToolRequest) -> ToolOutcome:
-        run = asyncio.ensure_future(self._servers.call(server, request))
-        stop = asyncio.ensure_future(running.stop.wait())
-        waited: set[asyncio.Future[Any]] = {run, stop}
-        try:
-            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
-            return run.result() if run.done() else ToolOutcome((Text(_STOPPED),), True, "tool-stopped")
-        finally:
-            for one in waited:
-                one.cancel()
-            await asyncio.gather(*waited, return_exceptions=True)
+        return _draft(running, call, await self._servers.call(tool.executor["server"], request))
 
 
 def request_id(session_id: str, tool_call_id: str) -> str:

@@ -14,6 +14,7 @@ from app.entries.kinds import KINDS, Family
 from app.entries.messages import Body, Entry, decode, encode, with_parts
 from app.entries.parts import Media
 from app.entries.wire import entry_json
+from app.services.session_ids import session_row
 from app.services.write import loaded
 from app.storage.rows import EntryFilter, SessionRow
 from app.storage.store import Store
@@ -69,11 +70,7 @@ class Transcripts:
 
     async def session(self, tenant: UUID, session_id: str) -> SessionRow:
         """The row, whose head a reading is pinned to. Raises `NotFound`."""
-        session = parse_id(SESSION, session_id)
-        row = None if session is None else await self._store.sessions.get(tenant, session)
-        if row is None:
-            raise NotFound("There is no such session.")
-        return row
+        return await session_row(self._store.sessions, tenant, session_id)
 
     async def page(self, row: SessionRow, query: RawQuery, limit: int) -> RawPage:
         """One page as of the row's head. It ends early where the entries are very large."""

@@ -5,7 +5,8 @@ from typing import Any
 from uuid import UUID
 
 from app.entries.errors import NotFound
-from app.entries.ids import SESSION, format_id, parse_id
+from app.entries.ids import SESSION, format_id
+from app.services.session_ids import UNKNOWN_SESSION, session_uuid
 from app.storage.ledger import Ledger
 
 _SENTENCES = {
@@ -24,10 +25,10 @@ class Verifier:
 
     async def verify(self, tenant: UUID, session_id: str, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
         """The verification resource. Raises `NotFound`."""
-        session = parse_id(SESSION, session_id)
-        verified = None if session is None else await self._ledger.verify(tenant, session, progress)
-        if session is None or verified is None:
-            raise NotFound("There is no such session.")
+        session = session_uuid(session_id)
+        verified = await self._ledger.verify(tenant, session, progress)
+        if verified is None:
+            raise NotFound(UNKNOWN_SESSION)
         return {
             "object": "verification",
             "session_id": format_id(SESSION, session),

@@ -66,7 +66,7 @@ def has_text(wanted: str | re.Pattern[str], of: Literal["user", "agent", "assist
     pattern = re.compile(re.escape(wanted)) if isinstance(wanted, str) else wanted
 
     def look(run: Run) -> tuple[bool, str]:
-        said = [(entry, text_of(entry)) for entry in run.entries if _ROLES.get(entry["kind"]) == of]
+        said = [(entry, text_of(entry["body"])) for entry in run.entries if _ROLES.get(entry["kind"]) == of]
         return any(pattern.search(text) for _, text in said), _lines((f"seq {entry['seq']} {text!r}" for entry, text in said), f"no {of} message")
 
     return Matcher(f"text {_spelled(wanted)} of the {of}", look)
@@ -92,7 +92,7 @@ def has_result(name: str, content: Any = ANYTHING, *, is_error: bool | None = No
         matched = any(
             body["name"] == name and is_error in (None, body["is_error"]) and any(fits(content, one) for one in _readings(body)) for body in results
         )
-        shown = (f"{body['name']}{' (error)' if body['is_error'] else ''}: {_text(body)!r}" for body in results)
+        shown = (f"{body['name']}{' (error)' if body['is_error'] else ''}: {text_of(body)!r}" for body in results)
         return matched, _lines(shown, "no tool result")
 
     kind = {None: "a result", True: "an error result", False: "a good result"}[is_error]
@@ -166,12 +166,8 @@ def _read(text: str) -> Any:
         return text
 
 
-def _text(body: Mapping[str, Any]) -> str:
-    return "".join(part["text"] for part in body["parts"] if part["type"] == "text")
-
-
 def _readings(body: Mapping[str, Any]) -> tuple[Any, ...]:
-    text = _text(body)
+    text = text_of(body)
     return text, _read(text)
 
 

@@ -66,7 +66,7 @@ class Run:
     def text(self) -> str:
         """The text of the last answer; empty where there is none."""
         answers = [entry for entry in self.entries if entry["kind"] == "assistant_message"]
-        return text_of(answers[-1]) if answers else ""
+        return text_of(answers[-1]["body"]) if answers else ""
 
     def has(self, matcher: Matches) -> bool:
         """Whether the run is as the matcher wants it."""
@@ -80,6 +80,6 @@ class Run:
             raise AssertionError("\n".join(faults))
 
 
-def text_of(entry: Mapping[str, Any]) -> str:
-    """The text parts of a message's entry, joined; of an erased one nothing."""
-    return "".join(part["text"] for part in (entry["body"] or {}).get("parts", ()) if part["type"] == "text")
+def text_of(body: Mapping[str, Any] | None) -> str:
+    """The text parts of a message's body, joined; of an erased one nothing."""
+    return "".join(part["text"] for part in (body or {}).get("parts", ()) if part["type"] == "text")

@@ -138,19 +138,6 @@ async def test_a_check_is_bounded_in_time_and_in_words(run):
 
 
 @pytest.mark.req("T-23")
-async def test_a_stop_ends_the_run(run, running):
-    async with endpoint(pause_seconds=30) as place:
-        task = asyncio.create_task(run(place, '{"path": "a"}', timeout_seconds=60.0))
-        for _ in range(1000):
-            if place.taken:
-                break
-            await asyncio.sleep(0.01)
-        running.stop.set()
-        draft = await asyncio.wait_for(task, 5)
-        assert draft.body.is_error
-        assert "outcome is unknown" in text(draft)
-
-
 async def test_a_run_that_is_cancelled_drops_its_request(run):
     async with endpoint(pause_seconds=30) as place:
         task = asyncio.create_task(run(place, '{"path": "a"}', timeout_seconds=60.0))

@@ -90,12 +90,18 @@ def _headers(server: ToolServer, request: ToolRequest, body: bytes) -> dict[str,
     return found
 
 
+def refusal(response: httpx.Response) -> str | None:
+    """The code of a fault that status and headers tell already; None where the body may be read."""
+    if not 200 <= response.status_code < 300:
+        return "tool-call-refused" if 400 <= response.status_code < 500 else "tool-server-error"
+    return None if response.headers.get("content-encoding", "identity").lower() == "identity" else "tool-result-invalid"
+
+
 async def _outcome(response: httpx.Response, bytes_max: int) -> ToolOutcome:
     """Nothing of a body is read where the status is no success; redirects are not followed."""
-    if not 200 <= response.status_code < 300:
-        raise ToolFault("tool-call-refused" if 400 <= response.status_code < 500 else "tool-server-error")
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise ToolFault("tool-result-invalid")
+    code = refusal(response)
+    if code is not None:
+        raise ToolFault(code)
     content = await read_bounded(response.aiter_raw(), bytes_max)
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type == "text/plain" or not content:

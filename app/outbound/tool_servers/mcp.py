@@ -23,7 +23,7 @@ from app.entries import lossless
 from app.entries.parts import Part, Text
 from app.outbound.client import Clients, timeouts_of
 from app.outbound.egress import EgressRefused, check_url
-from app.outbound.tool_servers.http import BROKEN, connection_fault, waits_of
+from app.outbound.tool_servers.http import BROKEN, connection_fault, refusal, waits_of
 from app.outbound.tool_servers.results import RemoteTool, ToolFault, ToolOutcome, ToolRequest, media_part
 
 T = TypeVar("T")
@@ -175,7 +175,7 @@ class _Watched(httpx.AsyncBaseTransport):
         except BROKEN as error:
             _set(self._fault, connection_fault(error).code)
             raise
-        code = _refusal(response)
+        code = refusal(response)
         if code is not None:
             _set(self._fault, code)
             await response.aclose()
@@ -185,12 +185,6 @@ class _Watched(httpx.AsyncBaseTransport):
     async def _answered(self, request: httpx.Request) -> httpx.Response:
         response = await self._client.send(request, stream=True)
         return httpx.Response(response.status_code, headers=response.headers, stream=_Held(response, self._bytes_max, self._fault))
-
-
-def _refusal(response: httpx.Response) -> str | None:
-    if not 200 <= response.status_code < 300:
-        return "tool-call-refused" if 400 <= response.status_code < 500 else "tool-server-error"
-    return None if response.headers.get("content-encoding", "identity").lower() == "identity" else "tool-result-invalid"
 
 
 class _Held(httpx.AsyncByteStream):

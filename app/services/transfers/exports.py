@@ -8,13 +8,13 @@ from uuid import UUID
 from app.config.limits import WINDOW_PAGE_ENTRIES
 from app.context.draft import History, NeutralMessage, NeutralRequest
 from app.entries import lossless
-from app.entries.errors import Fault, Invalid, NotFound
-from app.entries.ids import SESSION, parse_id
+from app.entries.errors import Fault, Invalid
 from app.entries.kinds import KINDS
 from app.entries.messages import Answer, Entry, ToolResult, decode, with_parts
 from app.entries.parts import Media
 from app.formats.registry import FORMATS
 from app.models.resolve import Limits, ModelChoice, Target, resolve
+from app.services.session_ids import session_row
 from app.services.transfers.archive import archived
 from app.services.write import loaded
 from app.storage.rows import EntryFilter, SessionRow
@@ -44,10 +44,7 @@ class Exports:
         writer = _WRITERS.get(format)
         if writer is None:
             raise Invalid([Fault("/format", "not-allowed", f"Export formats are {', '.join(EXPORT_FORMATS)}.")])
-        session = parse_id(SESSION, session_id)
-        row = None if session is None else await self._store.sessions.get(tenant, session)
-        if row is None:
-            raise NotFound("There is no such session.")
+        row = await session_row(self._store.sessions, tenant, session_id)
         async for piece in writer(self._store, row):
             yield piece
 

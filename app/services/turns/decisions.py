@@ -10,7 +10,7 @@ from app.services.consequences import of_run
 from app.services.turns.desk import Accepted, Desk
 from app.services.turns.endings import SETTLED
 from app.services.turns.inputs import IdempotencyKey
-from app.services.turns.resuming import Resuming, Waiting
+from app.services.turns.resuming import Resuming, Waiting, turn_settled
 from app.services.write import Draft
 from app.storage.rows import TurnRow
 from app.turn.life import Life
@@ -66,6 +66,6 @@ def _fresh(life: Life, decisions: Sequence[GivenDecision], row: TurnRow) -> list
             fresh[given.tool_call_id] = of_run(Draft(decided.kind, decided.encode(), row.number), life.runs[tool.run])
         elif before != given.decision:
             if settled:
-                raise Conflict("The turn is settled; its calls have their results.", "turn-settled")
+                raise turn_settled()
             raise Conflict("This call was decided on already; a decision never changes.", "decision-conflict")
     return list(fresh.values())

@@ -12,7 +12,7 @@ from app.services.consequences import of_run
 from app.services.turns.desk import Accepted, Desk
 from app.services.turns.endings import SETTLED
 from app.services.turns.inputs import ExtraMessage, IdempotencyKey, Said, read_parts, with_known_media
-from app.services.turns.resuming import Resuming, Waiting
+from app.services.turns.resuming import Resuming, Waiting, turn_settled
 from app.services.write import Draft
 from app.storage.rows import TurnRow
 from app.turn.life import Life
@@ -75,7 +75,7 @@ def _fresh(life: Life, entries: Sequence[Entry], results: Sequence[GivenResult],
             fresh.append(of_run(Draft("tool_result", body, row.number, media=content.media), life.runs[tool.run]))
         elif (_plain(before.parts), before.is_error) != (_plain(body.parts), body.is_error):
             if row.status in SETTLED:
-                raise Conflict("The turn is settled; its calls have their results.", "turn-settled")
+                raise turn_settled()
             raise Conflict("This call has another result already; a stored result never changes.", "tool-result-conflict")
     return fresh
 

@@ -75,7 +75,7 @@ class Resuming:
     def _check(self, waiting: Waiting, turn_id: str, expected_head: int | None) -> None:
         """Raises where the turn does not wait, or not at the head that the client expects."""
         if waiting.row.status in SETTLED:
-            raise Conflict("The turn is settled; its calls have their results.", "turn-settled")
+            raise turn_settled()
         if waiting.row.status != "requires_action":
             raise SessionBusy(turn_id)
         self._desk.check_open()
@@ -154,6 +154,10 @@ class Resuming:
         digests = [digest for entry in found for digest in entry.blobs]
         texts = await self._desk.store.blobs.load(tenant, session, digests) if digests else {}
         return [_inline(entry, texts) if entry.blobs else entry for entry in found]
+
+
+def turn_settled() -> Conflict:
+    return Conflict("The turn is settled; its calls have their results.", "turn-settled")
 
 
 def _inline(entry: Entry, texts: Mapping[str, tuple[str, bytes]]) -> Entry:

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from app.config.limits import CANCEL_WAIT_SECONDS_MAX
 from app.entries import lossless
-from app.entries.errors import Conflict, NotFound, SessionBusy
-from app.entries.ids import SESSION, parse_id
+from app.entries.errors import Conflict, SessionBusy
 from app.entries.trace import StopReason
+from app.services.session_ids import session_uuid
 from app.services.streams import TERMINAL, Event, Gone, TurnKey
 from app.services.transcripts import Transcripts
 from app.services.turns.accept import Acceptance, not_retryable, opening_again, opening_of
@@ -99,7 +99,7 @@ class TurnService:
 
     async def cancel(self, tenant: UUID, session_id: str, turn_id: str, reason: StopReason = "cancel") -> dict[str, Any]:
         """Ends a turn, durably; the Turn as it then stands (still `running` where its holder needs longer)."""
-        session = _session(session_id)
+        session = session_uuid(session_id)
         return await self._cancelled(tenant, session, (await self._desk.views.turn(tenant, session, turn_id)).number, reason)
 
     async def stop(self, tenant: UUID, session_id: str) -> dict[str, Any] | None:
@@ -114,7 +114,7 @@ class TurnService:
 
     async def view(self, tenant: UUID, session_id: str, turn_id: str) -> dict[str, Any]:
         """The Turn as it stands."""
-        return await self._desk.views.view(tenant, _session(session_id), turn_uuid(turn_id))
+        return await self._desk.views.view(tenant, session_uuid(session_id), turn_uuid(turn_id))
 
     async def page(self, tenant: UUID, session_id: str, after: int, limit: int) -> TurnPage:
         """Turns with numbers above `after`, ascending."""
@@ -124,7 +124,7 @@ class TurnService:
 
     async def settled(self, tenant: UUID, accepted: Accepted) -> dict[str, Any]:
         """Waits until the turn is settled or waits for an action, wherever it runs, and gives it."""
-        key = TurnKey(tenant, _session(accepted.session_id), accepted.number)
+        key = TurnKey(tenant, session_uuid(accepted.session_id), accepted.number)
         local = self._desk.running.get(key)
         if local is not None:
             await local.done.wait()
@@ -137,7 +137,7 @@ class TurnService:
 
     async def events(self, tenant: UUID, session_id: str, turn_id: str, after: int = 0) -> AsyncIterator[list[Event]] | None:
         """The turn's events beyond `after`, an empty list for silence; None where a settled turn has no more. Raises `Gone`."""
-        session = _session(session_id)
+        session = session_uuid(session_id)
         row = await self._desk.views.turn(tenant, session, turn_id)
         key = TurnKey(tenant, session, row.number)
         if row.status != "running" or after == 0:
@@ -150,7 +150,7 @@ class TurnService:
 
     async def answer(self, tenant: UUID, accepted: Accepted) -> AsyncIterator[list[Event]] | None:
         """The events that answer an accepted request, like `events`; nobody is asked where they are all in memory."""
-        key = TurnKey(tenant, _session(accepted.session_id), accepted.number)
+        key = TurnKey(tenant, session_uuid(accepted.session_id), accepted.number)
         live = self._desk.streams.live(key)
         if live is not None and live.after(accepted.after) is not None:
             return self._events(key, accepted.after)
@@ -176,10 +176,3 @@ class TurnService:
     async def _rests(self, key: TurnKey) -> bool:
         row = await self._desk.store.turns.get(key.tenant, key.session, key.turn)
         return row is None or row.status in RESTS
-
-
-def _session(session_id: str) -> UUID:
-    uuid = parse_id(SESSION, session_id)
-    if uuid is None:
-        raise NotFound("There is no such session.")
-    return uuid

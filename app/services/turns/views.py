@@ -7,6 +7,7 @@ from app.entries import lossless
 from app.entries.errors import NotFound
 from app.entries.ids import CALL, SESSION, TURN, format_id, parse_id
 from app.entries.wire import timestamp
+from app.services.session_ids import session_row
 from app.storage.rows import SessionRow, TurnRow, TurnView
 from app.storage.store import Store
 
@@ -19,11 +20,7 @@ class Views:
 
     async def session(self, tenant: UUID, session_id: str) -> SessionRow:
         """The session of a TypeID."""
-        uuid = parse_id(SESSION, session_id)
-        row = None if uuid is None else await self._store.sessions.get(tenant, uuid)
-        if row is None:
-            raise NotFound("There is no such session.")
-        return row
+        return await session_row(self._store.sessions, tenant, session_id)
 
     async def turn(self, tenant: UUID, session: UUID, turn_id: str) -> TurnRow:
         """The turn of a TypeID."""

@@ -73,14 +73,16 @@ async def test_an_mcp_servers_tools_answer_in_a_turn_and_its_failures_are_result
             )
 
 
+@pytest.mark.req("T-23")
 async def test_tools_of_one_answer_run_at_once_and_a_stop_ends_them(settings: Settings) -> None:
     async with endpoint(pause_seconds=1.0) as place:
         server = configured(place.url)
         async with running(replace(settings, tool_servers={"desk": server})) as app, talking(app) as client:
             world = World(client)
             lookup = {"name": "lookup", "executor": {"kind": "http", "server": "desk"}}
-            four = asks(*[("lookup", "{}")] * 4)
-            session = await world.session(await world.agent([four, DONE, four], tools=[lookup]))
+            search = {**lookup, "name": "search", "repeatable": True}
+            four = asks(*[("lookup", "{}"), ("search", "{}")] * 2)
+            session = await world.session(await world.agent([four, DONE, four], tools=[lookup, search]))
             began = time.monotonic()
             assert (await world.turn(session))["status"] == "completed"
             assert time.monotonic() - began < 3.5, "four runs of a second each, at once"
@@ -94,6 +96,8 @@ async def test_tools_of_one_answer_run_at_once_and_a_stop_ends_them(settings: Se
             results = [entry for entry in await world.raw(session) if entry["kind"] == "tool_result"][4:]
             assert [entry["body"]["is_error"] for entry in results] == [True] * 4
             assert all("outcome is unknown" in text(entry) for entry in results)
+            again = {entry["body"]["name"]: "may be called again" in text(entry) for entry in results}
+            assert again == {"lookup": False, "search": True}, "the tool's own word on repeating it holds for a stop too"
 
 
 @pytest.mark.req("X-79")
