@@ -119,3 +119,23 @@ def test_of_another_agents_answers_the_text_alone_is_told(ledger: Ledger):
     assert 9 not in told, "nothing but a call"
     own = compiled(ledger, "clerk", CLERK, scope="agent")
     assert any(isinstance(part, ToolCall) for message in own.request.messages for part in message.parts)
+
+
+def test_what_comes_into_a_running_turn_is_not_what_it_was_begun_with():
+    ledger = Ledger()
+    ledger.user("q", turn=1)  # 1
+    ledger.answer(call("t1", "to_doctor"), turn=1, agent="nurse")  # 2
+    ledger.result("t1", "transferred", turn=1, agent="nurse")  # 3
+    ledger.agent("the ward called", turn=1, agent="nurse")  # 4
+    ledger.answer("Hm.", turn=1, agent="doctor", invocation=1)  # 5
+    assert held(compiled(ledger, "doctor", DOCTOR, 1, scope="invocation")) == [0, 1, 5]
+
+
+def test_an_agents_own_results_are_those_of_its_calls_whoever_gave_them():
+    ledger = Ledger()
+    ledger.user("q", turn=1)  # 1
+    ledger.answer(call("n1"), turn=1, agent="nurse")  # 2
+    ledger.result("n1", turn=1)  # 3
+    ledger.answer(Text(""), call("d1"), turn=1, agent="doctor")  # 4
+    ledger.result("d1", turn=1)  # 5
+    assert held(compiled(ledger, "nurse", NURSE, 1, scope="agent", agents=["doctor"])) == [0, 1, 2, 3]

@@ -126,8 +126,9 @@ def test_messages_for_another_agent_are_pruned_by_their_attributes():
     ledger.user("for all", turn=1)
     ledger.user("for the clerk", turn=1, attributes='{"agent": "clerk"}')
     ledger.user("for the nurse", turn=1, attributes='{"agent": "nurse"}')
+    ledger.answer("of the clerk", turn=1, attributes='{"agent": "clerk"}')
     found = compiled(HISTORY, {"renderer": "prune_addressed", "agents": ["clerk"]}, ledger=ledger)
-    assert [message.origin.seq for message in found.request.messages if isinstance(message.origin, History)] == [1, 3]
+    assert [message.origin.seq for message in found.request.messages if isinstance(message.origin, History)] == [1, 3, 4]
     assert row(found, kind="entry", seq=2) == ("excluded", "for_other_agent")
 
 
