@@ -159,6 +159,12 @@ def test_media_of_a_transformed_message_stay_behind_its_text():
     assert row(found, kind="entry", seq=2) == ("excluded", "rendered_blank")
 
 
+def test_what_a_renderer_said_is_not_spelled_anew():
+    spec = {"renderer": "transform_user", "template": "<{{ message.text }}>"}
+    found = compiled({"renderer": "user", "text": "own"}, HISTORY, spec)
+    assert [message.parts for message in found.request.messages] == [(Text("own"),), (Text("<q {{ state.patient_name }}>"),)]
+
+
 @pytest.mark.req("T-25")
 @pytest.mark.parametrize(
     ("schema", "state", "template", "told"),
