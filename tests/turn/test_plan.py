@@ -116,6 +116,12 @@ def test_controls_are_taken_out_of_an_answer_and_what_is_beside_them_stays():
     assert found.progress[0].startswith("Looking it up")
 
 
+@pytest.mark.parametrize("told", ["{", "[]", "{}", '{"text": 7}', '{"text": " \\n "}'])
+def test_a_progress_control_that_tells_nothing_is_taken_out_and_shows_no_line(told: str):
+    found = take_controls(answer(Text("so"), ToolCall("q", PROGRESS_CONTROL, told)), "mcl_1", None, "ordinary")
+    assert (found.answer.parts, found.used, found.progress) == ((Text("so"),), (PROGRESS_CONTROL,), ())
+
+
 @pytest.mark.req("X-67")
 def test_two_changes_of_one_answer_are_applied_in_their_order():
     found = take_controls(answer(plan_call(), plan_call({"operation": "abandon"}), plan_call({"operation": "abandon"})), "mcl_1", None, "ordinary")

@@ -264,6 +264,10 @@ def test_a_tap_sees_its_place_and_alters_nothing(triage: Ledger):
     ]
     assert tapped.directives.taps[2].declared == ("lookup", "gone")
     assert tapped.directives.taps[2].messages == plain.request.messages
+    late = {**SYSTEM, "id": "late", "placement": "tail"}
+    asked = compiled(triage, {**SYSTEM, "id": "first"}, late, taps[0], overrides=Overrides(tool_choice="none", masked_tools=("gone",)))
+    (tap,) = asked.directives.taps
+    assert ([section.renderer for section in tap.system], tap.declared, tap.choice) == (["first", "late"], ("lookup",), "none")
 
 
 FILTERS = st.sampled_from(
