@@ -66,7 +66,7 @@ async def test_a_loss_and_its_steps_stand_with_the_entry(world: World) -> None:
     assert found["disposition"] == "transformed"
     assert [step["disposition"] for step in found["steps"]] == ["included", "transformed"]
     assert found["steps"][-1]["reason"] == found["reason"]
-    assert all(loss["seq"] == seq for loss in found["losses"])
+    assert [loss["seq"] for loss in found["losses"]] == [seq]
 
 
 async def test_what_cannot_be_explained_is_refused_with_its_place(world: World) -> None:

@@ -29,6 +29,8 @@ def test_a_plan_is_created_revised_superseded_completed_and_abandoned():
     assert change(CREATE) == Change(PLAN, "create")
     revised = change({"operation": "revise", "criteria": ["It is told."], "notes": ["Be quick."]}, PLAN).plan
     assert revised == Plan(2, "active", PLAN.objective, PLAN.steps, ("It is told.",), ("Be quick.",))
+    again = change({"operation": "revise", "objective": "Find all."}, revised).plan
+    assert again == Plan(3, "active", "Find all.", PLAN.steps, ("It is told.",), ("Be quick.",))
     other = change({"operation": "supersede", "objective": "Else.", "steps": [{"text": "do"}]}, revised).plan
     assert other == Plan(3, "active", "Else.", (PlanStep("do"),))
     done = change({"operation": "revise", "steps": [{"text": "do", "status": "done"}]}, other).plan
@@ -58,6 +60,7 @@ def test_a_plan_is_created_revised_superseded_completed_and_abandoned():
         ({**CREATE, "steps": [{"text": "a", "status": "started"}]}, None, "status"),
         ({**CREATE, "steps": [{"text": "x" * 1001}]}, None, "1000"),
         ({**CREATE, "steps": ["look"]}, None, "object"),
+        ({**CREATE, "steps": [{"text": "look", "owner": "me"}]}, None, "object"),
         ({**CREATE, "criteria": ["c"] * 9}, None, "8"),
         ({**CREATE, "notes": ["n"] * 9}, None, "8"),
         ({**CREATE, "notes": [7]}, None, "notes"),
@@ -111,6 +114,12 @@ def test_controls_are_taken_out_of_an_answer_and_what_is_beside_them_stays():
     assert found.changes[0].arguments == '{"operation": "revise"}'
     assert [len(line) for line in found.progress] == [48]
     assert found.progress[0].startswith("Looking it up")
+
+
+@pytest.mark.parametrize("told", ["{", "[]", "{}", '{"text": 7}', '{"text": " \\n "}'])
+def test_a_progress_control_that_tells_nothing_is_taken_out_and_shows_no_line(told: str):
+    found = take_controls(answer(Text("so"), ToolCall("q", PROGRESS_CONTROL, told)), "mcl_1", None, "ordinary")
+    assert (found.answer.parts, found.used, found.progress) == ((Text("so"),), (PROGRESS_CONTROL,), ())
 
 
 @pytest.mark.req("X-67")

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from app.context.compile import Compiled, compile_context
 from app.context.draft import History, ToolRepair
 from app.context.sources import Ephemeral, Overrides
-from app.entries.parts import Reasoning, Text, ToolCall
+from app.entries.messages import ToolResult
+from app.entries.parts import Media, Reasoning, Text, ToolCall
 from tests.strategies import SYSTEM, TARGETS, TOOL_DOCUMENTS, Ledger, agent, call, flags, ledgers, target, tokens
 
 HISTORY = {"renderer": "history"}
@@ -111,6 +112,28 @@ def test_a_kept_result_keeps_its_own_call_and_no_other(parallel: Ledger, n: int,
         assert reasons(found) == {1: "not_recent", 2: "call_kept_for_result", 3: "not_recent", 4: "in_window"}
 
 
+@pytest.mark.req("S4-29", "T-09")
+def test_a_kept_result_finds_its_call_behind_an_older_round_and_beside_one_of_the_same_id():
+    ledger = Ledger()
+    for name in ("c1", "c2"):
+        ledger.answer("Looking.", call(name), turn=1)
+        ledger.result(name, turn=1)
+    assert shape(compiled(ledger, HISTORY, recent(1))) == [("assistant", "call"), ("tool", "text")]
+    twins = Ledger()
+    twins.answer(call("c"), "Again.", call("c"), turn=1)
+    twins.result("c", "one", turn=1)
+    twins.result("c", "two", turn=1)
+    assert shape(compiled(twins, HISTORY, recent(2)))[0] == ("assistant", "call", "call")
+
+
+def test_a_shortened_answer_weighs_less_by_what_is_gone(parallel: Ledger):
+    found = compiled(parallel, HISTORY, recent(1))
+    row = next(row for row in found.decisions if row.source.get("seq") == 2)
+    gone = tokens("Looking.") + tokens("lookup") + tokens("{}")
+    assert row.tokens_before is not None
+    assert row.tokens_after == row.tokens_before - gone
+
+
 @pytest.mark.req("T-02", "T-21")
 def test_units_count_entries_and_turns():
     ledger = Ledger()
@@ -154,6 +177,28 @@ def test_short_and_protected_results_stay():
     ledger.result("c1", "ok", turn=1)
     for options in ({"keep": 0, "placeholder": "x" * 900}, {"protect_recent_tokens": 10**6}):
         assert "result_shortened" not in reasons(compiled(ledger, HISTORY, {"renderer": "prune_tool_results", **options})).values()
+
+
+def test_a_result_is_old_from_the_token_on_at_which_the_protected_ones_end():
+    ledger = Ledger()
+    ledger.answer(call("c1"), turn=1)
+    ledger.result("c1", "x" * 500, turn=1)
+    ledger.answer("done", turn=1)
+    for protect, reason in ((ledger.messages[2].entry.tokens, "result_shortened"), (ledger.messages[2].entry.tokens + 1, "in_window")):
+        spec = {"renderer": "prune_tool_results", "protect_recent_tokens": protect}
+        assert reasons(compiled(ledger, HISTORY, spec))[2] == reason
+
+
+def test_words_stand_for_a_picture_too_and_for_no_text_of_their_own_length():
+    ledger = Ledger()
+    ledger.answer(call("c1"), call("c2"), turn=1)
+    ledger.add("tool_result", ToolResult("c1", (Media("image", url="https://example.test/a.png"),), "lookup"), turn=1)
+    ledger.result("c2", "four", turn=1)
+    weight = ledger.messages[2].entry.tokens
+    words = next("w" * length for length in range(1, 400) if tokens("w" * length) == weight)
+    found = compiled(ledger, HISTORY, {"renderer": "prune_tool_results", "keep": 0, "placeholder": words})
+    assert (reasons(found)[2], reasons(found)[3]) == ("result_shortened", "in_window")
+    assert [message.parts for message in found.request.messages if message.role == "tool"] == [(Text(words),), (Text("four"),)]
 
 
 @pytest.mark.req("S4-33", "S4-34", "S4-35", "S4-37", "S4-40", "T-05", "X-32")
@@ -219,6 +264,10 @@ def test_a_tap_sees_its_place_and_alters_nothing(triage: Ledger):
     ]
     assert tapped.directives.taps[2].declared == ("lookup", "gone")
     assert tapped.directives.taps[2].messages == plain.request.messages
+    late = {**SYSTEM, "id": "late", "placement": "tail"}
+    asked = compiled(triage, {**SYSTEM, "id": "first"}, late, taps[0], overrides=Overrides(tool_choice="none", masked_tools=("gone",)))
+    (tap,) = asked.directives.taps
+    assert ([section.renderer for section in tap.system], tap.declared, tap.choice) == (["first", "late"], ("lookup",), "none")
 
 
 FILTERS = st.sampled_from(

@@ -1,6 +1,7 @@
 """Renderers of other packages: whatever one does, the draft is sound, or as it was with a failure."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,6 +35,7 @@ def opened() -> Draft:
 
 def raises_late(draft: Draft) -> None:
     draft.drop(draft.placed[0], Reason.NOT_RECENT, "foreign")
+    draft.placed[1].places = (0,)
     draft.directives.masked.add("lookup")
     draft.system.clear()
     raise KeyError("secret words")
@@ -86,6 +88,29 @@ def adds_no_section(draft: Draft) -> None:
     draft.system.append((section, 1))
 
 
+def places_what_is_no_row(draft: Draft) -> None:
+    draft.placed.append(replace(draft.placed[0]))
+
+
+def weighs_less_than_nothing(draft: Draft) -> None:
+    draft.placed[0].tokens = -1
+
+
+def tells_of_another_source(draft: Draft) -> None:
+    first, second = draft.placed[0].message, draft.placed[1]
+    assert first is not None
+    draft.placed[0].message = first._replace(origin=second.origin)
+
+
+def tells_of_fewer_parts(draft: Draft) -> None:
+    draft.placed[1].places = (0,)
+
+
+def adds_no_section_at_the_end(draft: Draft) -> None:
+    section: Any = "words"
+    draft.tail.append((section, 1))
+
+
 def chooses_no_name(draft: Draft) -> None:
     choice: Any = 7
     draft.directives.choice = choice
@@ -110,6 +135,11 @@ def kind(work: Callable[[Draft], None]) -> RendererKind:
         forgets_a_row,
         speaks_as_nobody,
         adds_no_section,
+        places_what_is_no_row,
+        weighs_less_than_nothing,
+        tells_of_another_source,
+        tells_of_fewer_parts,
+        adds_no_section_at_the_end,
         chooses_no_name,
     ],
     ids=lambda work: work.__name__,

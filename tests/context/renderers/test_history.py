@@ -119,3 +119,50 @@ def test_of_another_agents_answers_the_text_alone_is_told(ledger: Ledger):
     assert 9 not in told, "nothing but a call"
     own = compiled(ledger, "clerk", CLERK, scope="agent")
     assert any(isinstance(part, ToolCall) for message in own.request.messages for part in message.parts)
+
+
+def test_what_comes_into_a_running_turn_is_not_what_it_was_begun_with():
+    ledger = Ledger()
+    ledger.user("q", turn=1)  # 1
+    ledger.answer(call("t1", "to_doctor"), turn=1, agent="nurse")  # 2
+    ledger.result("t1", "transferred", turn=1, agent="nurse")  # 3
+    ledger.agent("the ward called", turn=1, agent="nurse")  # 4
+    ledger.answer("Hm.", turn=1, agent="doctor", invocation=1)  # 5
+    assert held(compiled(ledger, "doctor", DOCTOR, 1, scope="invocation")) == [0, 1, 5]
+
+
+def test_an_agents_own_results_are_those_of_its_calls_whoever_gave_them():
+    ledger = Ledger()
+    ledger.user("q", turn=1)  # 1
+    ledger.answer(call("n1"), turn=1, agent="nurse")  # 2
+    ledger.result("n1", turn=1)  # 3
+    ledger.answer(Text(""), call("d1"), turn=1, agent="doctor")  # 4
+    ledger.result("d1", turn=1)  # 5
+    assert held(compiled(ledger, "nurse", NURSE, 1, scope="agent", agents=["doctor"])) == [0, 1, 2, 3]
+
+
+def test_an_open_call_is_known_though_a_later_one_of_the_same_id_has_its_result():
+    """Providers number calls anew in each answer."""
+    ledger = Ledger()
+    ledger.answer("Asking.", call("0", "doctor"), turn=1, agent="nurse")  # 1
+    ledger.answer("Looking.", call("0"), turn=1, agent="doctor", invocation=1, hidden=True)  # 2
+    ledger.result("0", turn=1, agent="doctor", invocation=1, hidden=True)  # 3
+    ledger.answer("Hm.", call("1", "clerk"), turn=1, agent="doctor", invocation=1, hidden=True)  # 4
+    run = Invocation(2, (0, 1), called=True, tool_call_id="1")
+    found = compiled(ledger, "clerk", run, 1, scope="ancestors")
+    assert [(message.origin.seq, len(message.parts)) for message in found.request.messages if isinstance(message.origin, History)] == [
+        (1, 1),
+        (2, 2),
+        (3, 1),
+        (4, 1),
+    ]
+
+
+def test_a_call_of_an_older_turn_without_a_result_is_mended_for_a_called_run_like_for_any():
+    ledger = Ledger()
+    ledger.answer("Looking.", call("old"), turn=1, agent="nurse")  # 1
+    ledger.user("q", turn=2)  # 2
+    ledger.answer(call("d1", "clerk"), turn=2, agent="nurse")  # 3
+    found = compiled(ledger, "clerk", Invocation(1, (0,), called=True, tool_call_id="d1"), scope="session")
+    assert held(found) == [1, 0, 2]
+    assert [part.tool_call_id for part in found.request.messages[0].parts if isinstance(part, ToolCall)] == ["old"]

@@ -126,8 +126,9 @@ def test_messages_for_another_agent_are_pruned_by_their_attributes():
     ledger.user("for all", turn=1)
     ledger.user("for the clerk", turn=1, attributes='{"agent": "clerk"}')
     ledger.user("for the nurse", turn=1, attributes='{"agent": "nurse"}')
+    ledger.answer("of the clerk", turn=1, attributes='{"agent": "clerk"}')
     found = compiled(HISTORY, {"renderer": "prune_addressed", "agents": ["clerk"]}, ledger=ledger)
-    assert [message.origin.seq for message in found.request.messages if isinstance(message.origin, History)] == [1, 3]
+    assert [message.origin.seq for message in found.request.messages if isinstance(message.origin, History)] == [1, 3, 4]
     assert row(found, kind="entry", seq=2) == ("excluded", "for_other_agent")
 
 
@@ -156,6 +157,12 @@ def test_media_of_a_transformed_message_stay_behind_its_text():
     assert [message.parts for message in found.request.messages] == [(Text("<see>"), image), (Text("<see>"),)]
     assert found.places[0] == (1, 0)
     assert row(found, kind="entry", seq=2) == ("excluded", "rendered_blank")
+
+
+def test_what_a_renderer_said_is_not_spelled_anew():
+    spec = {"renderer": "transform_user", "template": "<{{ message.text }}>"}
+    found = compiled({"renderer": "user", "text": "own"}, HISTORY, spec)
+    assert [message.parts for message in found.request.messages] == [(Text("own"),), (Text("<q {{ state.patient_name }}>"),)]
 
 
 @pytest.mark.req("T-25")
