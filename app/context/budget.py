@@ -25,7 +25,8 @@ class Budget:
     """Tokens. `input_limit` is what input may take: the window without reserve and safety, or the model's own limit for input without the
     safety, whichever is less. `remaining` is `input_limit` − `total` and negative where the request is over; `error_band` is a fraction.
 
-    `verdict` compares the upper edge, `total` × (1 + `error_band`), with the limit; exactly at the limit fits.
+    `verdict` compares the upper edge, `total` × (1 + `error_band`), with the marks: beyond `input_limit` it is `over`, from `trigger` on `compact`,
+    from the mark of pruning on `prune`, below them `fits`. Exactly at the limit may be sent.
     """
 
     context_window: int
@@ -42,18 +43,25 @@ class Budget:
     verdict: Verdict
     method: Method
     error_band: float
+    prune_from: int
+    """The mark of pruning; inside alone."""
 
     @property
     def fits(self) -> bool:
         """Whether the request may be sent."""
         return self.verdict != "over"
 
+    @property
+    def presses(self) -> bool:
+        """Whether compaction is due."""
+        return self.verdict in ("compact", "over")
+
     def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in self.__slots__ if name != "prune_from"}
 
 
 def budget(target: Target, agent: AgentRevision, measured: Measured) -> Budget:
-    """The budget of a measured request. Pruning and compaction are not built yet: the verdict is `fits` or `over`.
+    """The budget of a measured request.
 
     Input and output share the window, so what the answer may take is kept free: `window − reserve − safety` (http-api 6). A model whose
     input has a smaller limit of its own (272,000 of 400,000) is held to that one too, less the safety, since there a bad estimate is
@@ -69,7 +77,7 @@ def budget(target: Target, agent: AgentRevision, measured: Measured) -> Budget:
     trigger = ceil(_exact(agent.compaction.trigger_fraction) * limit)
     if agent.compaction.max_tokens is not None:
         trigger = min(agent.compaction.max_tokens, trigger)
-    total = measured.total
+    total, prune_from = measured.total, ceil(_exact(agent.pruning.trigger_fraction) * limit)
     return Budget(
         context_window=window,
         output_reserve=reserve,
@@ -82,18 +90,26 @@ def budget(target: Target, agent: AgentRevision, measured: Measured) -> Budget:
         total=total,
         remaining=limit - total,
         trigger=trigger,
-        verdict="over" if total * (1 + _exact(target.error_band)) > limit else "fits",
+        verdict=_verdict(total * (1 + _exact(target.error_band)), limit, trigger, prune_from),
         method="heuristic" if target.error_band else "tokenizer",
         error_band=target.error_band,
+        prune_from=prune_from,
     )
 
 
 def counted(estimated: Budget, total: int) -> Budget:
     """The budget with the provider's own count of the whole request in place of the estimate; its parts stay estimates."""
-    over = total > estimated.input_limit
-    return replace(
-        estimated, total=total, remaining=estimated.input_limit - total, verdict="over" if over else "fits", method="exact", error_band=0.0
-    )
+    limit = estimated.input_limit
+    verdict = _verdict(Fraction(total), limit, estimated.trigger, estimated.prune_from)
+    return replace(estimated, total=total, remaining=limit - total, verdict=verdict, method="exact", error_band=0.0)
+
+
+def _verdict(edge: Fraction, limit: int, trigger: int, prune_from: int) -> Verdict:
+    if edge > limit:
+        return "over"
+    if edge >= trigger:
+        return "compact"
+    return "prune" if edge >= prune_from else "fits"
 
 
 def output_reserve(params: Mapping[str, Any], context_window: int, max_output_tokens: int) -> int:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from app.context.directives import Directives
+from app.context.neutral import CompactionOrigin as CompactionOrigin
 from app.context.neutral import ContinuationOrigin as ContinuationOrigin
 from app.context.neutral import EphemeralOrigin as EphemeralOrigin
 from app.context.neutral import History as History
@@ -88,6 +89,9 @@ class Reason(StrEnum):
     CONTROL_HIDDEN = "control_hidden"  # the call is for something else than the plan
     CONTINUATION = "continuation"  # why the call is made, told to the model
     ABSENT = "absent"
+    SUMMARIZED = "summarized"  # the summary stands for what a checkpoint covers
+    PRUNED_STALE_TOOL_RESULT = "pruned_stale_tool_result"  # a later call tells more, or its tool says that results are of no further use
+    PRUNED_OLD_TOOL_RESULT = "pruned_old_tool_result"  # old and large: its middle, or all of it, is left out
     SKILL_EXPANDED = "skill_expanded"  # its text stands before the words of the user message that it was selected for
     SKILL_REPLAYED = "skill_replayed"  # a snapshot of an older form, as a message of its own
     ANCHOR_ABSENT = "anchor_absent"  # the message that it was selected for is not in the window

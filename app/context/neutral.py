@@ -66,10 +66,22 @@ class ContinuationOrigin:
         return {"type": "continuation", "reason": self.reason, "receipt_seq": self.receipt_seq}
 
 
+@dataclass(frozen=True, slots=True)
+class CompactionOrigin:
+    """The summary that stands for everything before the message number `summarized_before` (T-15)."""
+
+    checkpoint_id: str
+    summarized_before: int
+
+    def to_json(self) -> dict[str, Any]:
+        boundary = self.summarized_before
+        return {"type": "compaction", "checkpoint_id": self.checkpoint_id, "message_index": boundary, "summarized_before": boundary}
+
+
 Places = tuple[int | None, ...]
 """Of each part of a message, where the part stands that it is of; None for a part that nobody said."""
 
-Origin = History | ToolRepair | Rendered | ContinuationOrigin | EphemeralOrigin | RuntimeContext
+Origin = History | CompactionOrigin | ToolRepair | Rendered | ContinuationOrigin | EphemeralOrigin | RuntimeContext
 
 
 class NeutralMessage(NamedTuple):

@@ -10,14 +10,17 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from app.context.snapshots import SkillSnapshot
+from app.entries.compactions import Checkpoint
 from app.entries.messages import Answer, Body, Entry, Message, ToolResult, decode
 from app.entries.parts import Part
 from app.entries.plans import CallReason, Exposure, Plan
+from app.entries.prunings import PrunedResult
 from app.entries.settings import PlanChanged
 from app.models.resolve import Limits, ModelChoice, Target
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 CLIENT: Mapping[str, Any] = MappingProxyType({"kind": "client"})
+NOTHING_PRUNED: Mapping[int, PrunedResult] = MappingProxyType({})
 
 
 class SourceMessage(NamedTuple):
@@ -91,12 +94,40 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True)
+class Driver:
+    """Who writes summaries. `model`: a call of `model` (None: the one that the call is for); with `fallback`, excerpts where that call fails.
+    `excerpt`: the newest words of each message, without a call."""
+
+    kind: Literal["model", "excerpt"] = "model"
+    model: ModelChoice | None = None
+    fallback: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CompactionPolicy:
     """When and how far to compact. `max_tokens` and `keep_recent_tokens` are tokens or None; `trigger_fraction` is of the input limit."""
 
     max_tokens: int | None = None
     keep_recent_tokens: int | None = None
     trigger_fraction: float = 0.9
+    driver: Driver = Driver()
+
+
+@dataclass(frozen=True, slots=True)
+class PruningPolicy:
+    """From where on stale tool results are shortened (a fraction of the input limit), and how many tokens of the newest ones never are."""
+
+    trigger_fraction: float = 0.65
+    protect_recent_tokens: int = 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """The checkpoint that stands for the oldest messages of the line, and its entry; `seq` 0 and no digest for one that is only a candidate."""
+
+    seq: int
+    body: Checkpoint
+    digest: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +149,7 @@ class AgentRevision:
     output_schema: Mapping[str, Any] | None = None
     skills: tuple[Skill, ...] = ()
     plan_enabled: bool = False
+    pruning: PruningPolicy = PruningPolicy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +201,8 @@ class Continuation:
 class Sources:
     """Everything that one compile depends on, pinned at `head_seq`.
 
-    `messages`: the message entries of the current line, oldest first. `history_message_count`: all message entries of the
+    `messages`: the message entries of the current line behind what `checkpoint` covers, oldest first. `pruned`: by seq, the tool results of
+    them that are told in fewer words. `history_message_count`: all message entries of the
     session's ledger at the head, failed answers and left lines included (S2-17); every `message_index` is below it.
     `window_from_seq`: where the line begins. `state_seq`: the entry that set the state, None where none did.
     `plan_change`: what the last plan control came to, in the entry `plan_seq`.
@@ -196,6 +229,8 @@ class Sources:
     plan_seq: int | None = None
     skill_snapshots: tuple[SkillSnapshot, ...] = ()
     states: tuple[tuple[int, Mapping[str, Any]], ...] = ()
+    checkpoint: InForce | None = None
+    pruned: Mapping[int, PrunedResult] = field(default_factory=lambda: NOTHING_PRUNED)
 
     @property
     def plan(self) -> Plan | None:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, get_args
 
 from app.entries import lossless
+from app.entries.compactions import Checkpoint, CheckpointSelected, CompactionFailed, CompactionRequested
+from app.entries.prunings import Pruned
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +81,9 @@ class SkillLoaded:
         return cls(*texts, placement, seq, turn, selected_by)
 
 
-FoldBody = Rewound | Cleared | SkillLoaded
+FoldBody = Rewound | Cleared | SkillLoaded | CompactionRequested | Checkpoint | CompactionFailed | CheckpointSelected | Pruned
 
-FOLD_BODIES: Mapping[str, type[FoldBody]] = MappingProxyType({body.kind: body for body in (Rewound, Cleared, SkillLoaded)})
+FOLD_BODIES: Mapping[str, type[FoldBody]] = MappingProxyType({body.kind: body for body in get_args(FoldBody)})
 
 
 def decode_fold(kind: str, payload: str) -> FoldBody:

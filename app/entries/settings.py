@@ -40,6 +40,24 @@ class SessionOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionForked:
+    """The first entry of a fork: it goes on where `parent` (TypeID) was at `at_seq`, and shares everything up to there."""
+
+    kind: ClassVar[str] = "session_forked"
+
+    parent: str
+    at_seq: int
+
+    def encode(self) -> str:
+        return lossless.dumps({"parent": self.parent, "at_seq": self.at_seq})
+
+    @classmethod
+    def decode(cls, payload: str) -> Self:
+        value = _read(payload)
+        return cls(value["parent"], value["at_seq"])
+
+
+@dataclass(frozen=True, slots=True)
 class AgentAdopted:
     """Another agent or revision from here on: by a PATCH, or because a newer revision was there when a turn was accepted.
 
@@ -204,7 +222,7 @@ class SectionsRecorded:
         return cls(value["call_id"], sections, tuple(value["changed"]), tuple(value["removed"]))
 
 
-SettingsBody = SessionOpened | AgentAdopted | ModelSwitched | StateChanged | PlanChanged | SectionsRecorded
+SettingsBody = SessionOpened | SessionForked | AgentAdopted | ModelSwitched | StateChanged | PlanChanged | SectionsRecorded
 
 SETTINGS_BODIES: Mapping[str, type[SettingsBody]] = MappingProxyType({body.kind: body for body in get_args(SettingsBody)})
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from app.entries import lossless
 from app.entries.deltas import Usage
 from app.entries.plans import Exposure
+from app.entries.redactions import Redaction
 
 CallStatus = Literal["completed", "failed", "cancelled", "interrupted", "abandoned", "refused"]
 TurnStatus = Literal["running", "requires_action", "completed", "failed", "cancelled", "interrupted"]
@@ -102,9 +103,11 @@ class ModelCallStarted:
     compiler_version: str | None = None
     allowed: tuple[str, ...] | None = None
     exposure: Exposure = "ordinary"
+    pressed: bool = False
+    """It was sent above the trigger, because nothing more could be compacted."""
 
     def encode(self) -> str:
-        return lossless.dumps(_fields(self))
+        return lossless.dumps({name: value for name, value in _fields(self).items() if name != "pressed" or value})
 
     @classmethod
     def decode(cls, payload: str) -> Self:
@@ -265,6 +268,7 @@ TraceBody = (
     | StopRequested
     | Interruption
     | TurnSettled
+    | Redaction
 )
 
 TRACE_BODIES: Mapping[str, type[TraceBody]] = MappingProxyType({body.kind: body for body in get_args(TraceBody)})

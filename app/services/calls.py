@@ -1,6 +1,6 @@
 """One model call: compiled at the head, made durable, sent, read to its end, and turned into what is appended."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from app.config.limits import MOVES_PER_TURN_MAX
 from app.config.upstreams import Upstream
@@ -28,9 +28,14 @@ from app.services.targets import Targets
 from app.storage.types import CallWrite, SessionPatch
 from app.turn.moves import Call
 
+Relief = Callable[[Running, Step, Prepared], Awaitable[bool]]
+"""What makes an input lighter before it is sent: appends what a budget decides (a pruning, a checkpoint) and says whether anything changed, so
+that the input is made anew. One that has to ask a model first stops when `running.stop` is set."""
+
 
 class ModelCalls:
-    """Makes the calls of running turns. `channel_of` gives the way to an upstream, `counts` the provider's own counts."""
+    """Makes the calls of running turns. `channel_of` gives the way to an upstream, `counts` the provider's own
+    counts; `reliefs` are tried in order."""
 
     def __init__(
         self,
@@ -40,6 +45,7 @@ class ModelCalls:
         retry_of: Callable[[Upstream], RetryPolicy],
         counts: ExactCounts,
         states: States,
+        reliefs: Sequence[Relief] = (),
     ) -> None:
         self._inputs = inputs
         self._targets = targets
@@ -47,6 +53,7 @@ class ModelCalls:
         self._retry_of = retry_of
         self._counts = counts
         self._states = states
+        self._reliefs = reliefs
         self._ends = CallEnds(targets)
 
     async def run(self, running: Running, move: Call) -> Ended | None:
@@ -63,6 +70,8 @@ class ModelCalls:
             except (Invalid, InvalidOrigins) as error:
                 return Ended([step.draft(running, ModelCallFinished(step.call_id, "refused", error=unprepared(error)))], None)
             running.head_seq = prepared.sources.head_seq
+            if await self._relieved(running, step, prepared):
+                continue
             refusal = refused(prepared)
             if refusal is not None:
                 return self._refuse(running, step, prepared, refusal)
@@ -74,6 +83,12 @@ class ModelCalls:
                 continue
             return await self._ends.ended(running, step, prepared, await self._relay(running, step, prepared))
         raise RuntimeError("the head of a session moved on without end")
+
+    async def _relieved(self, running: Running, step: Step, prepared: Prepared) -> bool:
+        for relief in self._reliefs:
+            if not running.stop.is_set() and await relief(running, step, prepared):
+                return True
+        return False
 
     async def _prepare(self, running: Running, step: Step) -> Prepared:
         """The turn's overrides of model and choice are for the agent that it began with; what it masks is masked for every agent."""

@@ -73,7 +73,7 @@ def session_json(row: SessionRow, model: dict[str, Any] | None, running: str | N
         "external_id": row.external_id,
         "status": row.status,
         "line": [{"from_seq": piece.from_seq, "through_seq": piece.through_seq} for piece in row.line.pieces],
-        "checkpoint": None,
+        "checkpoint": None if row.line.covered is None else row.line.covered.checkpoint_id,
         "message_count": row.message_count,
         "turn_count": row.turn_count,
         "usage": {name: usage.get(name) for name in _USAGE},

@@ -39,6 +39,8 @@ class Draft:
     line: str | None = None
     media: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     """Bytes of blobs that the body names and that are not stored yet: digest → (media type, bytes)."""
+    blobs: tuple[str, ...] = ()
+    """Digests of stored blobs that a body of JSON text names."""
 
 
 def blob_text(content: bytes) -> str:
@@ -70,8 +72,7 @@ class Writer:
 
     def _entry(self, draft: Draft, blobs: dict[str, NewBlob]) -> NewEntry:
         if isinstance(draft.body, str):
-            payload, tokens = draft.body, 0
-            named: tuple[str, ...] = ()
+            payload, tokens, named = draft.body, 0, draft.blobs
         else:
             tokens = sum(self.count(text) for text in spoken(draft.body.parts))
             body, payload = _fitted(draft.body, blobs)

@@ -270,7 +270,7 @@ class Lines:
 class Window:
     """What a compile reads of a session, all as of `head_seq`: the line, its messages and folds, the latest of each settings kind.
 
-    `session` is the row as it stands now. `history_message_count` counts the message entries of the ledger up to `head_seq`.
+    `session` is the row as of now, `checkpoint` the entry that the line names; `history_message_count` is of the ledger up to the head.
     """
 
     session: SessionRow
@@ -280,6 +280,7 @@ class Window:
     messages: tuple[Entry, ...]
     folds: tuple[Entry, ...]
     settings: Mapping[str, Entry]
+    checkpoint: Entry | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,10 @@ def budgeted(
 def test_vector_8():
     at_limit = budgeted(26_304)
     assert (at_limit.output_reserve, at_limit.safety, at_limit.input_limit, at_limit.trigger) == (4_096, 1_600, 26_304, 23_674)
-    assert at_limit.verdict == "fits"
+    assert at_limit.verdict == "compact"
     assert at_limit.fits
+    marks = [(17_097, "fits"), (17_098, "prune"), (23_673, "prune"), (23_674, "compact")]
+    assert [budgeted(total).verdict for total, _ in marks] == [verdict for _, verdict in marks], "0.65 and 0.9 of the limit, upwards"
     assert at_limit.remaining == 0
     over = budgeted(26_305)
     assert over.verdict == "over"
@@ -57,7 +59,7 @@ def test_an_estimate_is_compared_by_its_upper_edge():
     assert (exact.method, exact.error_band) == ("tokenizer", 0.0)
     limit = budgeted(0, name="nobody-knows").input_limit
     edge = int(limit / 1.25)
-    assert budgeted(edge, name="nobody-knows").verdict == "fits"
+    assert budgeted(edge, name="nobody-knows").verdict == "compact"
     over = budgeted(edge + 1, name="nobody-knows")
     assert (over.verdict, over.method, over.error_band) == ("over", "heuristic", 0.25)
 

@@ -1,11 +1,11 @@
 """Which entries are current."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.entries.kinds import KINDS, MESSAGE_KINDS, SETTINGS_KINDS, Family, kind_of
-from app.entries.line import PLAIN, Line, Piece, decode_line, rewound
+from app.entries.line import PLAIN, Covered, Piece, cleared, covered, decode_line, forked, rewound, same_until
 
 
 @st.composite
@@ -56,11 +56,50 @@ def test_the_plain_line_needs_no_text():
     assert all(PLAIN.holds(seq) for seq in (1, 10**9))
 
 
-def test_a_shared_prefix_is_not_of_this_session():
-    line = Line((Piece(1, 9, "ses_a"), Piece(10)))
+PARENT = "0190a0b0-0000-7000-8000-000000000000"
+
+
+def test_a_fork_holds_what_it_shares():
+    line = forked(rewound(PLAIN, 3, 6), 9, PARENT)
+    assert line.pieces == (Piece(1, 3, PARENT), Piece(6, 9, PARENT), Piece(10))
     assert decode_line(line.encode()) == line
-    assert not line.holds(9)
-    assert line.holds(10)
+    assert [seq for seq in range(1, 12) if line.holds(seq)] == [1, 2, 3, 6, 7, 8, 9, 10, 11]
+    again = forked(line, 12, "other")
+    assert again.pieces == (Piece(1, 3, PARENT), Piece(6, 9, PARENT), Piece(10, 12, "other"), Piece(13))
+    assert forked(line, 7, "other").pieces == (Piece(1, 3, PARENT), Piece(6, 7, PARENT), Piece(8)), "left before the fork's own entries"
+
+
+@given(histories(), st.data())
+def test_what_is_covered_and_what_is_sent_are_the_line(history, data):
+    line, current, head = history
+    assume(head >= line.first_seq)
+    through = data.draw(st.integers(line.first_seq, head))
+    marked = covered(line, Covered("chk_a", head, through))
+    assert decode_line(marked.encode()) == marked
+    sent = [seq for seq in range(1, head + 1) if any(piece.holds(seq) for piece in marked.window)]
+    assert [seq for seq in current if seq <= through] + sent == current, "disjoint, and together the line"
+    assert covered(marked, None) == line
+    child = forked(marked, head, PARENT)
+    assert child.covered == Covered("chk_a", head, through, PARENT)
+    assert same_until(marked, line, head)
+
+
+@given(histories(), st.data())
+def test_a_rewind_goes_back_to_the_checkpoint_of_its_time(history, data):
+    line, _, head = history
+    assume(head >= line.first_seq)
+    marked = covered(line, Covered("chk_a", head, line.first_seq))
+    cut = data.draw(st.integers(0, head))
+    assert rewound(marked, cut, head + 1).covered == (marked.covered if cut >= line.first_seq else None)
+    with pytest.raises(ValueError, match="covers"):
+        covered(cleared(head + 1), marked.covered)
+
+
+def test_lines_part_where_their_pieces_do():
+    line = rewound(PLAIN, 3, 6)
+    assert same_until(line, PLAIN, 3)
+    assert not same_until(line, PLAIN, 4)
+    assert not same_until(line, forked(line, 9, PARENT), 3), "the same numbers of another session are other entries"
 
 
 @pytest.mark.parametrize(("through", "next_seq"), [(-1, 5), (5, 5), (6, 5)])

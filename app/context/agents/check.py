@@ -6,6 +6,7 @@ from typing import Any
 from app.config.limits import STEPS_PER_TURN_MAX
 from app.context.agents.context import check_context
 from app.context.agents.defaults import DEFAULTS
+from app.context.agents.long_sessions import check_compaction, check_pruning
 from app.context.agents.plan import check_plan
 from app.context.agents.skills import check_skills
 from app.context.agents.states import check_output_schema, check_state_schema
@@ -44,7 +45,8 @@ def check_document(document: Any) -> list[Fault]:
     check_output_schema(check, found.get("output_schema"))
     check_skills(check, found.get("skills", []), found.get("tools", []))
     check_plan(check, found.get("plan", {}), found.get("tools", []))
-    _policies(check, found)
+    check_pruning(check, found.get("pruning", {}))
+    check_compaction(check, found.get("compaction", {}))
     _turn(check, found.get("turn", {}))
     return check.faults
 
@@ -71,16 +73,6 @@ def _limits(check: Check, value: Any) -> None:
     given = [check.integer(found[key], f"/limits/{key}", 1, TOKENS_MAX) for key in keys if key in found]
     if len(given) == 2 and None not in given and (given[1] or 0) > (given[0] or 0):
         check.fault("/limits/max_output_tokens", "out-of-range", "The output limit may not exceed the context window.")
-
-
-def _policies(check: Check, found: Mapping[str, Any]) -> None:
-    """Keys whose work is not built: their defaults pass, anything else is refused."""
-    for key in ("pruning", "compaction"):
-        default = DEFAULTS[key]
-        value = check.object(found.get(key, {}), f"/{key}", tuple(default))
-        for name, given in (value or {}).items():
-            if name in default and (given != default[name] or isinstance(given, bool) is not isinstance(default[name], bool)):
-                check.unbuilt(f"/{key}/{name}", "Any other value than the default")
 
 
 def _turn(check: Check, value: Any) -> None:

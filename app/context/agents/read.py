@@ -6,7 +6,7 @@ from typing import Any
 from app.context.agents.context import with_defaults
 from app.context.agents.defaults import DEFAULTS, TOOL_DEFAULTS
 from app.context.skills import skill_tool
-from app.context.sources import AgentRevision, CompactionPolicy, RendererSpec, Skill, Tool
+from app.context.sources import AgentRevision, CompactionPolicy, Driver, PruningPolicy, RendererSpec, Skill, Tool
 from app.models.resolve import Limits, ModelChoice
 
 
@@ -35,6 +35,13 @@ def filled(document: Mapping[str, Any], resolved_tools: Sequence[Mapping[str, An
     return found
 
 
+def read_driver(value: Mapping[str, Any]) -> Driver:
+    """The driver of a checked document or request."""
+    model = value.get("model")
+    choice = None if model is None else ModelChoice(model["upstream"], model["name"], dict(model.get("params", {})))
+    return Driver(value["kind"], choice, value.get("fallback") == "excerpt")
+
+
 def read_agent(name: str, revision: int, document: Mapping[str, Any], limits: Limits, digest: str) -> AgentRevision:
     """The revision that a checked document spells; `limits` are resolved (document, operator, provider or catalogue), `digest` is the stored one."""
     found = normalised(document)
@@ -55,7 +62,10 @@ def read_agent(name: str, revision: int, document: Mapping[str, Any], limits: Li
         output_schema=found["output_schema"],
         skills=skills,
         plan_enabled=bool(found["plan"]["enabled"]),
-        compaction=CompactionPolicy(compaction["max_tokens"], compaction["keep_recent_tokens"], compaction["trigger_fraction"]),
+        compaction=CompactionPolicy(
+            compaction["max_tokens"], compaction["keep_recent_tokens"], compaction["trigger_fraction"], read_driver(compaction["driver"])
+        ),
+        pruning=PruningPolicy(**found["pruning"]),
         turn_max_steps=turn["max_steps"],
         partial_answers=turn["partial_answers"],
         document=found,
