@@ -65,11 +65,12 @@ class Ask:
 
 @dataclass
 class Prepared:
-    """A compiled input and its bytes. `window` is what was read; reports are made on demand."""
+    """A compiled input and its bytes, with `digest` `sha256:<hex>` of exactly them. `window` is what was read; reports are made on demand."""
 
     window: Window
     compiled: Compiled
     written: Written
+    digest: str
     budget: Budget
     faults: tuple[Violation, ...] = ()
     """What is wrong with the stored bytes of images and files: such an input is never sent (X-18)."""
@@ -81,11 +82,6 @@ class Prepared:
     @property
     def target(self) -> Target:
         return self.compiled.sources.target
-
-    @cached_property
-    def digest(self) -> str:
-        """`sha256:<hex>` of exactly the bytes that would be sent."""
-        return blob_digest(self.written.body)
 
     @cached_property
     def violations(self) -> list[Violation]:
@@ -123,9 +119,8 @@ class Inputs:
         compiled = await _done(build, aside=long)
         stored, faults = await self._media(tenant, session, compiled, ask.media)
         media = {**stored, **ask.media}
-        write = partial(FORMATS[target.dialect].write_request, compiled.request, media)
-        written = await _done(write, aside=long or _heavy(media))
-        return Prepared(window, compiled, written, budget(target, agent, compiled.measured), faults)
+        written, digest = await _done(partial(_written, compiled, media), aside=long or _heavy(media))
+        return Prepared(window, compiled, written, digest, budget(target, agent, compiled.measured), faults)
 
     async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window:
         """The window at a head. Raises `NotFound`."""
@@ -289,6 +284,11 @@ def query_digest(*facts: object) -> str:
 async def _done(work: Callable[[], Done], *, aside: bool) -> Done:
     """The work's result; `aside`: done beside the event loop, which it would hold up."""
     return await asyncio.to_thread(work) if aside else work()
+
+
+def _written(compiled: Compiled, media: Mapping[str, bytes]) -> tuple[Written, str]:
+    written = FORMATS[compiled.request.target.dialect].write_request(compiled.request, media)
+    return written, blob_digest(written.body)
 
 
 def _heavy(contents: Mapping[str, bytes]) -> bool:
