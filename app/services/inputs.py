@@ -13,6 +13,7 @@ from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, MEDIA_ON_LOOP_BYTES_
 from app.config.upstreams import SCRIPTED
 from app.context.budget import Budget, budget
 from app.context.compile import COMPILER_VERSION, Compiled, compile_context
+from app.context.pruning import pruned_results
 from app.context.renderers import VERSIONS, past_states_needed
 from app.context.snapshots import skill_snapshots
 from app.context.sources import FIRST_RUN, AgentRevision, Continuation, Ephemeral, Invocation, Overrides, SourceMessage, Sources, decoded
@@ -112,8 +113,7 @@ class Inputs:
         own = agent if ask.agent_revision is None and ask.invocation.index == 0 else await self.agent_of(tenant, window)
         target = self.target_of(agent, window, ask, switched=agent.model == own.model)
         long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
-        messages = await _done(partial(decoded, window.messages), aside=long)
-        messages = await self._loaded(tenant, session, messages)
+        messages = await self._loaded(tenant, session, await _done(partial(decoded, window.messages), aside=long))
         states = await self._states(tenant, session, window) if past_states_needed(agent) else ()
 
         def build() -> Compiled:
@@ -123,8 +123,7 @@ class Inputs:
         compiled = await _done(build, aside=long)
         stored, faults = await self._media(tenant, session, compiled, ask.media)
         media = {**stored, **ask.media}
-        write = partial(FORMATS[target.dialect].write_request, compiled.request, media)
-        written = await _done(write, aside=long or _heavy(media))
+        written = await _done(partial(FORMATS[target.dialect].write_request, compiled.request, media), aside=long or _heavy(media))
         return Prepared(window, compiled, written, budget(target, agent, compiled.measured), faults)
 
     async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window:
@@ -264,6 +263,7 @@ def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target
         plan_seq=plan_seq,
         skill_snapshots=skill_snapshots(window.folds),
         states=states,
+        pruned=pruned_results(window.folds),
     )
 
 
