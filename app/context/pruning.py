@@ -4,8 +4,8 @@ Asked where a request reaches the mark of pruning. Results are taken until the r
 
 1. superseded ones: cleared;
 2. those of tools that declare them disposable: cleared;
-3. old ones of `OLD_TOKENS_MIN` or more: shortened;
-4. old ones that an earlier pruning shortened, or of which shortening saves too little: cleared.
+3. old ones that are large: shortened;
+4. old and large ones that an earlier pruning shortened, or of which shortening saves too little: cleared.
 
 Never taken: results of the running turn and of answers with an open call, the newest `protect_recent_tokens` of all results, results of tools
 that declare them protected, those that are still spoken of (`staleness`), and those of which fewer than `RESULT_GAIN_MIN` tokens would be
@@ -27,8 +27,8 @@ from app.entries.parts import Media, Part
 from app.entries.prunings import Form, Pruned, PrunedResult, Staleness
 from app.models.wire_rules import WireRules
 
-OLD_TOKENS_MIN = 1_000
-"""A result is large from here on, as its entry weighs."""
+LARGE_TOKENS_MAX, LARGE_PARTS = 1_000, 100
+"""A result is large that weighs one of so many parts of the input limit, or so many tokens where that is less."""
 
 RESULT_GAIN_MIN = 50
 """Tokens that have to be saved of a result."""
@@ -49,7 +49,7 @@ def decide(compiled: Compiled, budget: Budget, count: Count) -> Pruned | None:
     if budget.verdict == "fits":
         return None
     wanted, saved, chosen = budget.total - prune_to(budget), 0, []
-    for result, gain in _choices(compiled, count):
+    for result, gain in _choices(compiled, large_from(budget), count):
         if saved >= wanted:
             break
         chosen.append(result)
@@ -70,6 +70,11 @@ def gain_min(budget: Budget) -> int:
     return max(1, -(-budget.input_limit // GAIN_PARTS))
 
 
+def large_from(budget: Budget) -> int:
+    """The tokens from which on a result is large."""
+    return min(LARGE_TOKENS_MAX, budget.input_limit // LARGE_PARTS)
+
+
 def pruned_results(folds: Iterable[Entry]) -> Mapping[int, PrunedResult]:
     """What the prunings among entries come to, by the result's seq: of two words on one the later, but no longer form than it has."""
     found: dict[int, PrunedResult] = {}
@@ -83,8 +88,8 @@ def pruned_results(folds: Iterable[Entry]) -> Mapping[int, PrunedResult]:
     return found or NOTHING_PRUNED
 
 
-def _choices(compiled: Compiled, count: Count) -> Iterator[Choice]:
-    """What may be pruned, in the order in which it is; each result once."""
+def _choices(compiled: Compiled, large: int, count: Count) -> Iterator[Choice]:
+    """What may be pruned, in the order in which it is; each result once. `large`: tokens from which on an old one is."""
     results = results_of(compiled)
     out_of_date, spoken = superseded(results), spoken_of(compiled, results)
     free = [result for result in _unprotected(compiled, results) if result.seq not in spoken.by_id]
@@ -98,7 +103,7 @@ def _choices(compiled: Compiled, count: Count) -> Iterator[Choice]:
             if result.seq in seqs and result.seq not in stale:
                 stale.add(result.seq)
                 yield from _choice(compiled, result, "cleared", why, count)
-    old = [result for result in free if result.seq not in stale | spoken.by_target and _weight(compiled, result) >= OLD_TOKENS_MIN]
+    old = [result for result in free if result.seq not in stale | spoken.by_target and _weight(compiled, result) >= large]
     long = {one.seq for result in old for one, _ in _choice(compiled, result, "shortened", "old", count)}
     for result in old:
         if result.seq in long:
