@@ -40,7 +40,7 @@ def long_sessions(draw: st.DrawFn) -> Sources:
                 ledger.add("tool_result", ToolResult(one.tool_call_id, parts, one.name, draw(st.booleans())), turn=number)
     for message in draw(ledgers(acts_max=2)).messages:
         ledger.add(message.entry.kind, message.body, turn=number)
-    sent_to = target(draw(st.sampled_from(sorted(FORMATS))))
+    sent_to = draw(st.sampled_from([*map(target, sorted(FORMATS)), target(tools="text")]))
     return ledger.sources(reviser(draw(st.sampled_from([0, 500, 6_000]))), sent_to, running_turn=draw(st.sampled_from([None, number])))
 
 
