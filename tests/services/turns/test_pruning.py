@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
+from app.storage.types import Append, Appended
+from tests.services.turns.faulty import Real, around_appends, inside, kinds
 from tests.services.world import World
 
 DONE = {"text": "Done."}
@@ -155,3 +158,27 @@ async def test_a_document_says_what_results_are_of_and_keeps_its_digest_without(
     bad = await world.client.put("/agents/bad", json={**again.json()["document"], "tools": [{"name": "read", "results": wrong}]})
     assert bad.status_code == 422
     assert {fault["pointer"] for fault in bad.json()["errors"]} == {f"/tools/0/results/{key}" for key in wrong}
+
+
+@pytest.mark.req("X-58")
+async def test_what_is_appended_beside_the_decision_makes_it_anew(settings: Settings) -> None:
+    async with inside(settings) as here:
+        world, moved = here.world, list[str]()
+
+        async def beside(append: Append, real: Real) -> Appended:
+            if "pruned" in kinds(append) and not moved:
+                moved.append("state")
+                await world.call("PATCH", f"/sessions/{session}/state", 200, json={"session": {"checked": True}})
+            done: Appended = await real()
+            return done
+
+        session = await session_of(world, *"aa", state_schema={"session": {"type": "object"}})
+        around_appends(here.store.ledger, beside)
+        for number in range(2):
+            turn = await read(world, session, number, FILE * 2)
+            assert turn["status"] == "completed", turn["error"]
+        assert moved
+        told = [entry["kind"] for entry in await world.ledger(session) if entry["kind"] in ("state_changed", "pruned")]
+        assert told[-2:] == ["state_changed", "pruned"]
+        assert told.count("pruned") == 1
+        await verified(world, session)
