@@ -28,6 +28,7 @@ from app.services.media import Uploads
 from app.services.minting import new_uuid
 from app.services.model_list import ModelList
 from app.services.plans import Plans
+from app.services.prunings import Prunings
 from app.services.replays import Replays
 from app.services.revisions import Revisions
 from app.services.session_changes import SessionChanges
@@ -119,7 +120,8 @@ class House:
         streams = Streams(store.deltas, flush_ms=settings.flush_ms, heartbeat_seconds=settings.heartbeat_seconds)
         writer = Writer(store.ledger, targets.counter(STAND_IN).count)
         states = States(store, revisions)
-        calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, ExactCounts(targets, outbound.count), states)
+        reliefs = (Prunings(targets).relieve,)
+        calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, ExactCounts(targets, outbound.count), states, reliefs)
         loop = Loop(calls, views, Starting(ToolRuns(servers), revisions))
         desk = Desk(store, writer, revisions, states, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
         if settings.fetch_media != "off":

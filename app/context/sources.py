@@ -73,7 +73,11 @@ class RendererSpec:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as declared to a model (`name`, `description`, `parameters`: a JSON Schema) and as the service treats it."""
+    """A tool as declared to a model (`name`, `description`, `parameters`: a JSON Schema) and as the service treats it.
+
+    `results` says what its results are of, each key only where the document has it: `target` names the argument that says what a call reads
+    or writes, `effect` is `read` or `write`, `keep` is `disposable` or `protected`.
+    """
 
     name: str
     description: str
@@ -82,6 +86,7 @@ class Tool:
     executor: Mapping[str, Any] = field(default_factory=lambda: CLIENT)
     approval: str | Mapping[str, Any] = "never"
     repeatable: bool = False
+    results: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from app.entries.errors import Invalid
 from app.entries.ids import CALL, format_id
 from app.entries.messages import Answer
 from app.entries.parts import ToolCall
+from app.entries.prunings import Pruned
 from app.entries.settings import PlanChanged, SectionsRecorded
 from app.entries.trace import ApprovalRequested, ModelCallFinished, ModelCallStarted, TurnError
 from app.entries.wire import timestamp
@@ -30,7 +31,7 @@ from app.services.write import Draft
 from app.turn.life import RunLife
 from app.turn.moves import Call
 
-Spoken = Answer | ModelCallStarted | ModelCallFinished | SectionsRecorded | PlanChanged | ApprovalRequested
+Spoken = Answer | ModelCallStarted | ModelCallFinished | SectionsRecorded | PlanChanged | ApprovalRequested | Pruned
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, MEDIA_ON_LOOP_BYTES_
 from app.config.upstreams import SCRIPTED
 from app.context.budget import Budget, budget
 from app.context.compile import COMPILER_VERSION, Compiled, compile_context
+from app.context.pruning import pruned_results
 from app.context.renderers import VERSIONS, past_states_needed
 from app.context.snapshots import skill_snapshots
 from app.context.sources import FIRST_RUN, AgentRevision, Continuation, Ephemeral, Invocation, Overrides, SourceMessage, Sources, decoded
@@ -108,8 +109,7 @@ class Inputs:
         own = agent if ask.agent_revision is None and ask.invocation.index == 0 else await self.agent_of(tenant, window)
         target = self.target_of(agent, window, ask, switched=agent.model == own.model)
         long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
-        messages = await _done(partial(decoded, window.messages), aside=long)
-        messages = await self._loaded(tenant, session, messages)
+        messages = await self._loaded(tenant, session, await _done(partial(decoded, window.messages), aside=long))
         states = await self._states(tenant, session, window) if past_states_needed(agent) else ()
 
         def build() -> Compiled:
@@ -259,6 +259,7 @@ def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target
         plan_seq=plan_seq,
         skill_snapshots=skill_snapshots(window.folds),
         states=states,
+        pruned=pruned_results(window.folds),
     )
 
 

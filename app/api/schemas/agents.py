@@ -21,7 +21,7 @@ from app.api.schemas.basics import (
 )
 from app.config import agent_limits, limits
 from app.context.agents.defaults import DESCRIPTION_CHARS_MAX, SKILL_DESCRIPTION_CHARS_MAX
-from app.context.agents.tools import EXECUTORS, REMOTE_NAME_CHARS_MAX
+from app.context.agents.tools import ARGUMENT_NAME_CHARS_MAX, EFFECTS, EXECUTORS, KEEPS, REMOTE_NAME_CHARS_MAX
 from app.context.renderers import BUILT
 from app.context.renderers.history import SCOPES
 from app.context.renderers.select_recent import UNITS
@@ -102,6 +102,10 @@ TOOL = obj(
         "executor": _EXECUTOR,
         "approval": {"anyOf": [one_of("never", "always"), obj({"when": text(agent_limits.CONDITION_CHARS_MAX, 1)}, ["when"])]},
         "repeatable": BOOL,
+        "results": obj(
+            {"target": text(ARGUMENT_NAME_CHARS_MAX, 1), "effect": one_of(*EFFECTS), "keep": one_of(*KEEPS)},
+            description="What its results are of, for pruning: `target` names the argument that says what a call reads or writes.",
+        ),
     },
     ["name"],
 )

@@ -48,7 +48,7 @@ def measure(draft: Draft, tools: tuple[Tool, ...], count: Count) -> Measured:
             if isinstance(part, ToolCall):
                 calls += 1
             elif isinstance(part, Media):
-                messages += _media(part, rules)
+                messages += media_tokens(part, rules)
     wire_messages = len(draft.placed) + bool(draft.system)
     overhead = wire_messages * rules.message_overhead_tokens + calls * rules.call_overhead_tokens + rules.reply_overhead_tokens
     tool_tokens = tuple([count(declaration(tool)) + rules.tool_overhead_tokens for tool in tools])
@@ -61,8 +61,8 @@ def measure(draft: Draft, tools: tuple[Tool, ...], count: Count) -> Measured:
     )
 
 
-def _media(part: Media, rules: WireRules) -> int:
-    """An image by its size where that is known; a file like an image without one."""
+def media_tokens(part: Media, rules: WireRules) -> int:
+    """What an image or a file costs: an image by its size where that is known; a file like an image without one."""
     blob = part.blob if part.kind == "image" else None
     width, height = (None, None) if blob is None else (blob.width, blob.height)
     return image_tokens(rules.image_counting, rules.image_tokens, width, height)
