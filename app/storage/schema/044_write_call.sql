@@ -1,4 +1,4 @@
--- Opens or changes a model call; gives the usage that is new with it, for the session's totals. Part of append_v1.
+-- Opens or changes a model call; gives the usage that is new with it, for the session's totals, which are of main calls alone. Part of append_v1.
 CREATE FUNCTION ledger.write_call(
   p_tenant uuid, p_session uuid, p_turn bigint, p_row json, p_documents text[], p_first_seq bigint, p_now timestamptz)
 RETURNS json LANGUAGE plpgsql AS $$
@@ -6,6 +6,7 @@ DECLARE
   v_call   uuid := (p_row ->> 'call_id')::uuid;
   v_answer bigint := p_first_seq + (p_row ->> 'answer_offset')::bigint;
   v_known  boolean;
+  v_main   boolean;
 BEGIN
   IF coalesce((p_row ->> 'new')::boolean, false) THEN
     INSERT INTO ledger.calls (tenant_id, session_id, call_id, turn, head_seq, answer_seq, step_index, created_at, purpose, status,
@@ -13,9 +14,9 @@ BEGIN
     VALUES (p_tenant, p_session, v_call, p_turn, coalesce((p_row ->> 'head_seq')::bigint, p_first_seq - 1), v_answer,
             (p_row ->> 'step_index')::int, p_now, p_row ->> 'purpose', p_row ->> 'status', p_documents[11]::json,
             p_documents[12]::json, p_documents[13]::json);
-    RETURN p_documents[13]::json;
+    RETURN CASE WHEN p_row ->> 'purpose' = 'main' THEN p_documents[13]::json END;
   END IF;
-  SELECT c.usage IS NOT NULL INTO v_known
+  SELECT c.usage IS NOT NULL, c.purpose = 'main' INTO v_known, v_main
     FROM ledger.calls c WHERE c.tenant_id = p_tenant AND c.session_id = p_session AND c.call_id = v_call;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'the append changes a call that is not there' USING ERRCODE = 'LG005';
@@ -27,5 +28,5 @@ BEGIN
          attempts = coalesce(p_documents[12]::json, c.attempts),
          usage = coalesce(p_documents[13]::json, c.usage)
    WHERE c.tenant_id = p_tenant AND c.session_id = p_session AND c.call_id = v_call;
-  RETURN CASE WHEN v_known THEN NULL ELSE p_documents[13]::json END;
+  RETURN CASE WHEN v_main AND NOT v_known THEN p_documents[13]::json END;
 END $$;
