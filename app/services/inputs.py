@@ -1,7 +1,6 @@
 """The one way out: sources → bytes. Dispatch, GET, what-if and replay all compile through `Inputs.prepare`."""
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -12,13 +11,14 @@ from app.config.agent_limits import PAST_STATES_MAX
 from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, MEDIA_ON_LOOP_BYTES_MAX
 from app.config.upstreams import SCRIPTED
 from app.context.budget import Budget, budget
+from app.context.compaction.in_force import checkpoint_in_force
 from app.context.compile import COMPILER_VERSION, Compiled, compile_context
 from app.context.renderers import VERSIONS, past_states_needed
 from app.context.snapshots import skill_snapshots
 from app.context.sources import FIRST_RUN, AgentRevision, Continuation, Ephemeral, Invocation, Overrides, SourceMessage, Sources, decoded
 from app.entries import lossless
 from app.entries.errors import NotFound
-from app.entries.ids import SESSION, blob_digest, format_id
+from app.entries.ids import SESSION, blob_digest, format_id, text_digest
 from app.entries.messages import Entry, text_blobs, with_parts
 from app.entries.parts import Media
 from app.entries.settings import AgentAdopted, PlanChanged, SessionOpened, StateChanged
@@ -112,8 +112,7 @@ class Inputs:
         own = agent if ask.agent_revision is None and ask.invocation.index == 0 else await self.agent_of(tenant, window)
         target = self.target_of(agent, window, ask, switched=agent.model == own.model)
         long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
-        messages = await _done(partial(decoded, window.messages), aside=long)
-        messages = await self._loaded(tenant, session, messages)
+        messages = await self._loaded(tenant, session, await _done(partial(decoded, window.messages), aside=long))
         states = await self._states(tenant, session, window) if past_states_needed(agent) else ()
 
         def build() -> Compiled:
@@ -123,8 +122,7 @@ class Inputs:
         compiled = await _done(build, aside=long)
         stored, faults = await self._media(tenant, session, compiled, ask.media)
         media = {**stored, **ask.media}
-        write = partial(FORMATS[target.dialect].write_request, compiled.request, media)
-        written = await _done(write, aside=long or _heavy(media))
+        written = await _done(partial(FORMATS[target.dialect].write_request, compiled.request, media), aside=long or _heavy(media))
         return Prepared(window, compiled, written, budget(target, agent, compiled.measured), faults)
 
     async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window:
@@ -249,7 +247,7 @@ def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target
         session_id=format_id(SESSION, session),
         head_seq=window.head_seq,
         history_message_count=window.history_message_count,
-        window_from_seq=window.line.pieces[0].from_seq,
+        window_from_seq=window.line.window[0].from_seq,
         agent=agent,
         target=target,
         messages=tuple(_of_running_turn(messages, ask)),
@@ -264,6 +262,8 @@ def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target
         plan_seq=plan_seq,
         skill_snapshots=skill_snapshots(window.folds),
         states=states,
+        checkpoint=checkpoint_in_force(window.checkpoint),
+        line_from_seq=window.line.first_seq,
     )
 
 
@@ -283,7 +283,7 @@ def _of_running_turn(messages: list[SourceMessage], ask: Ask) -> list[SourceMess
 def query_digest(*facts: object) -> str:
     """16 hex digits that name a query, a revision, a target and the compiler: the second half of a model input's ETag."""
     text = lossless.dumps([COMPILER_VERSION, *VERSIONS.values(), *(str(fact) for fact in facts)])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return text_digest(text).removeprefix("sha256:")[:16]
 
 
 async def _done(work: Callable[[], Done], *, aside: bool) -> Done:
