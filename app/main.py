@@ -17,6 +17,12 @@ from app.models.tokens import STAND_IN
 from app.outbound.outbound import Outbound
 from app.services.agents import Agents
 from app.services.calls import ModelCalls
+from app.services.compactions.attempts import Attempts
+from app.services.compactions.choices import Choices
+from app.services.compactions.hooks import Hooks, installed_hooks
+from app.services.compactions.preflight import Overflows, Preflight
+from app.services.compactions.reading import SummaryCalls
+from app.services.compactions.requests import SummaryRequests
 from app.services.counting import ExactCounts
 from app.services.diffs import Diffs
 from app.services.entries import Entries
@@ -42,6 +48,7 @@ from app.services.tools import ToolRuns
 from app.services.transcripts import Transcripts
 from app.services.transfers.exports import Exports
 from app.services.transfers.imports import Imports
+from app.services.turns.compacting import Compactions
 from app.services.turns.desk import Desk
 from app.services.turns.endings import Endings
 from app.services.turns.keeper import Keeper, stop_all
@@ -121,9 +128,12 @@ class House:
         streams = Streams(store.deltas, flush_ms=settings.flush_ms, heartbeat_seconds=settings.heartbeat_seconds)
         writer = Writer(store.ledger, targets.counter(STAND_IN).count)
         states = States(store, revisions)
-        reliefs = (Prunings(targets).relieve,)
-        calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, ExactCounts(targets, outbound.count), states, reliefs)
-        loop = Loop(calls, views, Starting(ToolRuns(servers), revisions))
+        counts, requests, choices = ExactCounts(targets, outbound.count), SummaryRequests(inputs, targets), Choices(targets)
+        summaries = SummaryCalls(targets, outbound.channel_of, outbound.retry_of)
+        attempts = Attempts(inputs, requests, summaries, counts, store.blobs, Hooks(installed_hooks()))
+        preflight = Preflight(choices, attempts)
+        calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, counts, states, (Prunings(targets).relieve, preflight.relieve))
+        loop = Loop(calls, views, Starting(ToolRuns(servers), revisions), Overflows(calls, preflight))
         desk = Desk(store, writer, revisions, states, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
         if settings.fetch_media != "off":
             desk.fetch = outbound.media(private=settings.fetch_media == "any").fetch
@@ -138,7 +148,7 @@ class House:
         self._transcripts = Transcripts(store, heartbeat_seconds=settings.heartbeat_seconds)
         sessions = Sessions(store, revisions, states)
         agents = Agents(store.agents, targets, servers)
-        explain = Explain(store, inputs, states)
+        explain = Explain(store, inputs, states, requests)
         self.services = Services(
             agents=agents,
             models=ModelList(targets),
@@ -155,6 +165,7 @@ class House:
             replays=Replays(store.idempotency),
             skill_snapshots=SkillSnapshots(store),
             turns=TurnService(desk, endings, self._transcripts),
+            compactions=Compactions(desk, endings, inputs, counts, choices, attempts),
             inputs=explain,
             diffs=Diffs(explain),
             explanations=Explanations(store, explain),

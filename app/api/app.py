@@ -13,7 +13,7 @@ from app.api import describe
 from app.api.access import Access
 from app.api.edge import Edge
 from app.api.problems import Problem
-from app.api.routes import agents, later, model_input, operations, raw, resumptions, sessions, transfers, turns
+from app.api.routes import agents, compactions, later, model_input, operations, raw, resumptions, sessions, transfers, turns
 from app.api.routing import Operation, endpoint, refusal
 from app.api.services import Services
 from app.config.settings import Settings
@@ -25,6 +25,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *transfers.OPERATIONS,
     *turns.OPERATIONS,
     *resumptions.OPERATIONS,
+    *compactions.OPERATIONS,
     *model_input.OPERATIONS,
     *operations.OPERATIONS,
 )

@@ -22,6 +22,7 @@ from app.services.states import States
 from app.services.transcripts import Transcripts
 from app.services.transfers.exports import Exports
 from app.services.transfers.imports import Imports
+from app.services.turns.compacting import Compactions
 from app.services.turns.service import TurnService
 from app.services.verify import Verifier
 from app.telemetry.metrics import Metrics
@@ -52,6 +53,7 @@ class Services:
     replays: Replays
     skill_snapshots: SkillSnapshots
     turns: TurnService
+    compactions: Compactions
     inputs: Explain
     diffs: Diffs
     explanations: Explanations

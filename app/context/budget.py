@@ -59,6 +59,10 @@ class Budget:
         """Whether compaction is due."""
         return self.verdict in ("compact", "over")
 
+    def would_fit(self, total: int) -> bool:
+        """Whether a request of so many estimated tokens may be sent."""
+        return total * (1 + _exact(self.error_band)) <= self.input_limit
+
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__ if name != "prune_from"}
 

@@ -23,9 +23,7 @@ from app.context.passes.pruning import told
 from app.context.sources import NOTHING_PRUNED
 from app.context.staleness import Result, results_of, spoken_of, superseded
 from app.entries.messages import Entry
-from app.entries.parts import Media, Part
 from app.entries.prunings import Form, Pruned, PrunedResult, Staleness
-from app.models.wire_rules import WireRules
 
 LARGE_TOKENS_MAX, LARGE_PARTS = 1_000, 100
 """A result is large that weighs one of so many parts of the input limit, or so many tokens where that is less."""
@@ -143,8 +141,4 @@ def _keep(result: Result) -> str | None:
 
 def _weight(compiled: Compiled, result: Result) -> int:
     """What the result weighs as it was told first, whatever was made of it since."""
-    return result.item.tokens_before + _media(result.body.parts, compiled.sources.target.rules)
-
-
-def _media(parts: Iterable[Part], rules: WireRules) -> int:
-    return sum(media_tokens(part, rules) for part in parts if isinstance(part, Media))
+    return result.item.tokens_before + media_tokens(result.body.parts, compiled.sources.target.rules)

@@ -15,6 +15,9 @@ from app.storage.rows import StoredAnswer
 NEW_TURN = -1
 """Stands for the turn that the same append opens, in `NewEntry.turn`, `Claim.turn`, `CallWrite.turn`, `EventRow.turn` and `IdempotencyWrite.turn`."""
 
+NO_TURN = 0
+"""Stands for no turn where a claim, or a call, has none: a session that is held for a compaction alone."""
+
 EVENT_IDS_PER_CLAIM = 1_000_000
 """The k-th claim of a turn (from 0) logs its events from k × this + 1 on, so that ids rise whoever writes."""
 

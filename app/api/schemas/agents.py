@@ -2,7 +2,6 @@
 
 from app.api.schemas.basics import (
     AGENT_NAME,
-    ANY,
     BOOL,
     COUNT,
     DIGEST,
@@ -29,6 +28,7 @@ from app.context.renderers.transform_user import MOMENTS
 from app.models.resolve import LIMITS_SOURCES
 
 _TOKENS_MAX = 100_000_000
+_MARK_MAX = 10**9
 
 REASONING = obj({"effort": text(32, 1)})
 
@@ -116,6 +116,22 @@ SKILL = obj(
     description=f"The text may hold {agent_limits.SKILL_TEXT_BYTES_MAX} bytes as JSON.",
 )
 
+_FRACTION = {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "description": "Of the tokens that input may take."}
+DRIVER = obj(
+    {"kind": one_of("model", "excerpt"), "model": nullable(MODEL), "fallback": nullable(one_of("excerpt"))},
+    ["kind"],
+    description="Who writes summaries: a model (by default the call's own), or excerpts, also where the model fails if `fallback` says so.",
+)
+_PRUNING = obj({"trigger_fraction": _FRACTION, "protect_recent_tokens": integer(0, _MARK_MAX)})
+_COMPACTION = obj(
+    {
+        "max_tokens": nullable(integer(1, _MARK_MAX)),
+        "keep_recent_tokens": nullable(integer(1, _MARK_MAX)),
+        "trigger_fraction": _FRACTION,
+        "driver": DRIVER,
+    }
+)
+
 AGENT_DOCUMENT = obj(
     {
         "model": MODEL,
@@ -126,8 +142,8 @@ AGENT_DOCUMENT = obj(
         "output_schema": nullable(OBJECT),
         "skills": arr(SKILL, most=agent_limits.SKILLS_MAX),
         "plan": OBJECT,
-        "pruning": ANY,
-        "compaction": ANY,
+        "pruning": _PRUNING,
+        "compaction": _COMPACTION,
         "turn": obj({"max_steps": integer(1, limits.STEPS_PER_TURN_MAX), "partial_answers": one_of("omit", "text")}),
     },
     ["model"],

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.api.schemas import agents, entries, explain, model_input, operations, sessions, transfers, turns
+from app.api.schemas import agents, compactions, entries, explain, model_input, operations, sessions, transfers, turns
 from app.api.schemas.basics import Schema
 
 NAMED: Mapping[str, Schema] = {
@@ -29,6 +29,8 @@ NAMED: Mapping[str, Schema] = {
     "Turn": turns.TURN,
     "TurnList": turns.TURN_LIST,
     "Stopped": turns.STOPPED,
+    "Compaction": compactions.COMPACTION,
+    "CompactionPlan": compactions.COMPACTION_PLAN,
     "Budget": model_input.BUDGET,
     "ModelInput": model_input.MODEL_INPUT,
     "Reason": model_input.REASON,

@@ -4,12 +4,13 @@ Entries bring the tokens that were counted when they were appended; what only th
 message, a call, a tool and a picture cost beside their text comes from the target's wire rules (wire-format notes 7.3, 7.4).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.context.draft import Count, Draft
 from app.context.sources import Tool
 from app.entries import lossless
-from app.entries.parts import Media, Text, ToolCall
+from app.entries.parts import Media, Part, Text, ToolCall
 from app.models.images import image_tokens
 from app.models.wire_rules import WireRules
 
@@ -48,7 +49,7 @@ def measure(draft: Draft, tools: tuple[Tool, ...], count: Count) -> Measured:
             if isinstance(part, ToolCall):
                 calls += 1
             elif isinstance(part, Media):
-                messages += media_tokens(part, rules)
+                messages += _media(part, rules)
     wire_messages = len(draft.placed) + bool(draft.system)
     overhead = wire_messages * rules.message_overhead_tokens + calls * rules.call_overhead_tokens + rules.reply_overhead_tokens
     tool_tokens = tuple([count(declaration(tool)) + rules.tool_overhead_tokens for tool in tools])
@@ -61,8 +62,13 @@ def measure(draft: Draft, tools: tuple[Tool, ...], count: Count) -> Measured:
     )
 
 
-def media_tokens(part: Media, rules: WireRules) -> int:
-    """What an image or a file costs: an image by its size where that is known; a file like an image without one."""
+def media_tokens(parts: Iterable[Part], rules: WireRules) -> int:
+    """What the images and files of a message weigh beside its text."""
+    return sum(_media(part, rules) for part in parts if isinstance(part, Media))
+
+
+def _media(part: Media, rules: WireRules) -> int:
+    """An image by its size where that is known; a file like an image without one."""
     blob = part.blob if part.kind == "image" else None
     width, height = (None, None) if blob is None else (blob.width, blob.height)
     return image_tokens(rules.image_counting, rules.image_tokens, width, height)

@@ -19,6 +19,7 @@ from app.services.turns.endings import SETTLED, Endings, Room
 from app.services.turns.inputs import Again, ExtraMessage, IdempotencyKey, TurnInput
 from app.services.turns.results import GivenResult, Results
 from app.services.turns.views import turn_uuid
+from app.storage.types import NO_TURN
 
 RESTS = SETTLED | {"requires_action"}
 RETRIED = frozenset({"failed", "interrupted", "cancelled"})
@@ -103,8 +104,11 @@ class TurnService:
         return await self._cancelled(tenant, session, (await self._desk.views.turn(tenant, session, turn_id)).number, reason)
 
     async def stop(self, tenant: UUID, session_id: str) -> dict[str, Any] | None:
-        """Ends whatever runs or waits in the session; None where nothing does."""
+        """Ends whatever runs or waits in the session; None where no turn does."""
         session = await self._desk.views.session(tenant, session_id)
+        if session.running_turn == NO_TURN:
+            await self._endings.stop(tenant, session.session_id, NO_TURN, "stop", CANCEL_WAIT_SECONDS_MAX)
+            return None
         number = session.running_turn or session.pending_turn
         return None if number is None else await self._cancelled(tenant, session.session_id, number, "stop")
 
