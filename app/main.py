@@ -17,6 +17,7 @@ from app.models.tokens import STAND_IN
 from app.outbound.outbound import Outbound
 from app.services.agents import Agents
 from app.services.calls import ModelCalls
+from app.services.clearing import Clearing
 from app.services.counting import ExactCounts
 from app.services.diffs import Diffs
 from app.services.entries import Entries
@@ -141,6 +142,7 @@ class House:
             models=ModelList(targets),
             sessions=sessions,
             changes=SessionChanges(store, sessions, revisions, targets, endings),
+            clearing=Clearing(store, sessions, endings),
             states=states,
             plans=Plans(store),
             entries=Entries(store, writer, self._transcripts, endings),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.services.agents import Agents
+from app.services.clearing import Clearing
 from app.services.diffs import Diffs
 from app.services.entries import Entries
 from app.services.explain import Explain
@@ -40,6 +41,7 @@ class Services:
     models: ModelList
     sessions: Sessions
     changes: SessionChanges
+    clearing: Clearing
     states: States
     plans: Plans
     entries: Entries

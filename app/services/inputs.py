@@ -21,7 +21,7 @@ from app.entries.errors import NotFound
 from app.entries.ids import SESSION, blob_digest, format_id
 from app.entries.messages import Entry, text_blobs, with_parts
 from app.entries.parts import Media
-from app.entries.settings import AgentAdopted, PlanChanged, SessionOpened, StateChanged
+from app.entries.settings import AgentAdopted, PlanChanged, SessionOpened, StateChanged, plan_in_force
 from app.formats.protocols import Violation, Written
 from app.formats.registry import FORMATS
 from app.models.resolve import Target
@@ -234,17 +234,9 @@ def state_in_force(settings: Mapping[str, Entry]) -> tuple[Mapping[str, Any], in
     return StateChanged.decode(changed.payload).state, changed.seq
 
 
-def plan_in_force(settings: Mapping[str, Entry]) -> tuple[PlanChanged | None, int | None]:
-    """What the last plan control came to, with the plan that holds, and its entry; None where there was none."""
-    changed = settings.get(PlanChanged.kind)
-    if changed is None or changed.payload is None:
-        return None, None
-    return PlanChanged.decode(changed.payload), changed.seq
-
-
 def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target, ask: Ask, messages: list[SourceMessage], states: States) -> Sources:
     state, state_seq = state_in_force(window.settings)
-    change, plan_seq = plan_in_force(window.settings)
+    change, plan_seq = plan_in_force(window.settings.get(PlanChanged.kind), window.line)
     return Sources(
         session_id=format_id(SESSION, session),
         head_seq=window.head_seq,

@@ -20,7 +20,6 @@ LATER: tuple[tuple[str, str, str], ...] = (
     ("POST", f"{_SESSION}/compactions", "sessions:write"),
     ("GET", f"{_SESSION}/checkpoints", "sessions:read"),
     ("GET", f"{_SESSION}/checkpoints/{{checkpoint_id}}", "sessions:read"),
-    ("POST", f"{_SESSION}/clear", "sessions:write"),
 )
 """Method, path and the scope that it will need."""
 

@@ -9,7 +9,7 @@ from app.api.documented import PAGE, ok, plain
 from app.api.headers import expected_meta, not_modified
 from app.api.routing import Exchange, Operation
 from app.api.schemas.basics import LIMIT, SEQ, column, one_of
-from app.api.schemas.sessions import CREATE, PATCH, PATCH_STATE, PUT_LINE
+from app.api.schemas.sessions import CLEAR, CREATE, PATCH, PATCH_STATE, PUT_LINE
 from app.config.limits import LIST_LIMIT_DEFAULT
 from app.services.session_changes import Change
 from app.services.session_views import etag
@@ -75,6 +75,12 @@ async def patch_session(exchange: Exchange) -> Response:
 async def put_line(exchange: Exchange) -> Response:
     row = await exchange.services.changes.set_line(exchange.tenant, exchange.path("session_id"), exchange.body["turn"], exchange.expected_head())
     return await _changed(exchange, row)
+
+
+async def clear_session(exchange: Exchange) -> Response:
+    cleared = await exchange.services.clearing.clear(exchange.tenant, exchange.path("session_id"), exchange.expected_head(), exchange.key)
+    replayed = {"idempotent-replayed": "true"} if cleared.replayed else {}
+    return json_answer(cleared.session, headers={"etag": cleared.etag, **replayed})
 
 
 async def _changed(exchange: Exchange, row: SessionRow) -> Response:
@@ -177,6 +183,19 @@ OPERATIONS = (
         {200: _SESSION},
         WRITE,
         body=PUT_LINE,
+        errors=(404, 409, 412),
+    ),
+    Operation(
+        "POST",
+        "/sessions/{session_id}/clear",
+        "clear_session",
+        TAG,
+        "Begin the line anew, without a summary; the ledger stays.",
+        clear_session,
+        {200: ok("Session", "The session right behind the entry that cleared it.", ("ETag", "Idempotent-Replayed"))},
+        WRITE,
+        body=CLEAR,
+        body_needed=False,
         errors=(404, 409, 412),
     ),
     Operation(
