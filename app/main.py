@@ -48,6 +48,7 @@ from app.services.turns.loop import Loop
 from app.services.turns.service import TurnService
 from app.services.turns.starting import Starting
 from app.services.turns.views import Views
+from app.services.usage import Usage
 from app.services.verify import Verifier
 from app.services.write import Writer
 from app.storage.store import HEAD_REVISION, Store, open_store
@@ -145,6 +146,7 @@ class House:
             clearing=Clearing(store, sessions, endings),
             states=states,
             plans=Plans(store),
+            usage=Usage(store, targets.upstreams),
             entries=Entries(store, writer, self._transcripts, endings),
             transcripts=self._transcripts,
             uploads=Uploads(store.blobs),

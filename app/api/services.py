@@ -23,6 +23,7 @@ from app.services.transcripts import Transcripts
 from app.services.transfers.exports import Exports
 from app.services.transfers.imports import Imports
 from app.services.turns.service import TurnService
+from app.services.usage import Usage
 from app.services.verify import Verifier
 from app.telemetry.metrics import Metrics
 
@@ -44,6 +45,7 @@ class Services:
     clearing: Clearing
     states: States
     plans: Plans
+    usage: Usage
     entries: Entries
     transcripts: Transcripts
     uploads: Uploads

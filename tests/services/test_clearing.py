@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.services.turns.test_plans import planning
 from tests.services.turns.test_plans import plan as planned
+from tests.services.turns.test_plans import planning
 from tests.services.world import World, text
 
 SLOW = [{"text": "one two three", "chunk_chars": 2, "delay_ms": 30_000}]
