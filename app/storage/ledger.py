@@ -20,7 +20,10 @@ from app.storage.types import Append, Appended
 PROBLEMS_MAX = 100
 """Problems that one verification names; it stops there."""
 
-_WINDOW = "SELECT * FROM ledger.window_v1($1, $2, $3, $4, $5, $6)"
+_PLAIN_LINE = "[[1,null,null]]"
+"""The plain line where it has to be said."""
+
+_WINDOW = "SELECT * FROM ledger.window_v2($1, $2, $3, $4, $5, $6, $7)"
 _ENTRIES = "SELECT * FROM ledger.entries_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
 _LINES = "SELECT * FROM ledger.entry_lines_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
 _LINE = "SELECT ledger.line_v1($1, $2, $3)"
@@ -46,19 +49,22 @@ class Ledger:
         rows = await self._pool.fetch(APPEND, *arguments(tenant, session, append))
         return decode.appended(rows[0])
 
-    async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window | None:
-        """The window as it stands, or as it stood when `at_seq` was the head; None for an unknown session.
+    async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None, line: Line | None = None) -> Window | None:
+        """The window as it stands, or as it stood when `at_seq` was the head, along `line` instead of the session's own where one is
+        given; None for an unknown session.
 
         One statement unless it holds more than `WINDOW_PAGE_ENTRIES` entries. Raises `Conflict("window-too-large")` rather
         than leave anything out.
         """
-        rows = await self._pool.fetch(_WINDOW, tenant, session, at_seq, list(SETTINGS_KINDS), WINDOW_PAGE_ENTRIES, None)
+        along = None if line is None else line.encode() or _PLAIN_LINE
+        rows = await self._pool.fetch(_WINDOW, tenant, session, at_seq, along, list(SETTINGS_KINDS), WINDOW_PAGE_ENTRIES, None)
         if not rows:
             return None
         head, rest = decode.window_head(rows[0]), rows[1:]
         settings: dict[str, Entry] = {}
         messages: list[Entry] = []
         folds: list[Entry] = []
+        checkpoint: Entry | None = None
         while True:
             read = 0
             last = 0
@@ -67,14 +73,17 @@ class Ledger:
                 if part == "s":
                     settings[entry.kind] = entry
                     continue
+                if part == "c":
+                    checkpoint = entry
+                    continue
                 (messages if part == "m" else folds).append(entry)
                 read, last = read + 1, entry.seq
             if read < WINDOW_PAGE_ENTRIES:
                 break
             if len(messages) > WINDOW_MESSAGES_MAX:
                 raise Conflict("The window holds too many messages; compact the session or rewind it.", "window-too-large")
-            rest = await self._pool.fetch(_WINDOW, tenant, session, head.head_seq, None, WINDOW_PAGE_ENTRIES, last)
-        return replace(head, messages=tuple(messages), folds=tuple(folds), settings=settings)
+            rest = await self._pool.fetch(_WINDOW, tenant, session, head.head_seq, along, None, WINDOW_PAGE_ENTRIES, last)
+        return replace(head, messages=tuple(messages), folds=tuple(folds), settings=settings, checkpoint=checkpoint)
 
     async def entries(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> list[Entry]:
         """At most `limit` entries that fit, in the filter's order. An unknown session has none."""

@@ -150,6 +150,7 @@ BEGIN
            turn_count = v_session.turn_count, last_turn = v_session.last_turn, fence = v_session.fence,
            claim_turn = v_session.claim_turn, pending_turn = v_session.pending_turn,
            dispatched_call = v_session.dispatched_call, dispatched_count = v_session.dispatched_count,
+           compaction_count = v_session.compaction_count,
            meta_version = v_session.meta_version, agent = v_session.agent, agent_revision = v_session.agent_revision,
            agent_follows = v_session.agent_follows, model = v_session.model, title = v_session.title, metadata = v_session.metadata,
            usage_input = v_session.usage_input, usage_cached = v_session.usage_cached,
