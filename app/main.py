@@ -17,6 +17,7 @@ from app.models.tokens import STAND_IN
 from app.outbound.outbound import Outbound
 from app.services.agents import Agents
 from app.services.calls import ModelCalls
+from app.services.checkpoints import Checkpoints
 from app.services.clearing import Clearing
 from app.services.counting import ExactCounts
 from app.services.diffs import Diffs
@@ -136,13 +137,15 @@ class House:
         self._readiness = Readiness(store, settings)
         self._transcripts = Transcripts(store, heartbeat_seconds=settings.heartbeat_seconds)
         sessions = Sessions(store, revisions, states)
+        checkpoints = Checkpoints(store)
         agents = Agents(store.agents, targets, servers)
-        explain = Explain(store, inputs, states)
+        explain = Explain(store, inputs, states, checkpoints)
         self.services = Services(
             agents=agents,
             models=ModelList(targets),
             sessions=sessions,
-            changes=SessionChanges(store, sessions, revisions, targets, endings),
+            changes=SessionChanges(store, sessions, revisions, targets, endings, checkpoints),
+            checkpoints=checkpoints,
             clearing=Clearing(store, sessions, endings),
             states=states,
             plans=Plans(store),

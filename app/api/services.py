@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.services.agents import Agents
+from app.services.checkpoints import Checkpoints
 from app.services.clearing import Clearing
 from app.services.diffs import Diffs
 from app.services.entries import Entries
@@ -42,6 +43,7 @@ class Services:
     models: ModelList
     sessions: Sessions
     changes: SessionChanges
+    checkpoints: Checkpoints
     clearing: Clearing
     states: States
     plans: Plans

@@ -19,6 +19,7 @@ from app.context.sources import FIRST_RUN, AgentRevision, Continuation, Ephemera
 from app.entries import lossless
 from app.entries.errors import NotFound
 from app.entries.ids import SESSION, blob_digest, format_id
+from app.entries.line import Line
 from app.entries.messages import Entry, text_blobs, with_parts
 from app.entries.parts import Media
 from app.entries.settings import AgentAdopted, PlanChanged, SessionOpened, StateChanged, plan_in_force
@@ -127,9 +128,9 @@ class Inputs:
         written = await _done(write, aside=long or _heavy(media))
         return Prepared(window, compiled, written, budget(target, agent, compiled.measured), faults)
 
-    async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window:
-        """The window at a head. Raises `NotFound`."""
-        window = await self._store.ledger.window(tenant, session, at_seq)
+    async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None, line: Line | None = None) -> Window:
+        """The window at a head, along another line where one is given. Raises `NotFound`."""
+        window = await self._store.ledger.window(tenant, session, at_seq, line)
         if window is None:
             raise NotFound("There is no such session.")
         return window

@@ -17,8 +17,6 @@ LATER: tuple[tuple[str, str, str], ...] = (
     ("POST", f"{_SESSION}/entries/{{seq}}/redact", "admin"),
     ("POST", f"{_SESSION}/fork", "sessions:write"),
     ("POST", f"{_SESSION}/compactions", "sessions:write"),
-    ("GET", f"{_SESSION}/checkpoints", "sessions:read"),
-    ("GET", f"{_SESSION}/checkpoints/{{checkpoint_id}}", "sessions:read"),
 )
 """Method, path and the scope that it will need."""
 

@@ -66,6 +66,7 @@ async def patch_session(exchange: Exchange) -> Response:
         agent=body.get("agent"),
         agent_revision="latest" if revision == "latest" else _int(revision),
         model=body.get("model"),
+        checkpoint=body.get("checkpoint"),
         expected_head=exchange.expected_head(),
         expected_meta=expected_meta(exchange.request),
     )
@@ -166,7 +167,7 @@ OPERATIONS = (
         "/sessions/{session_id}",
         "patch_session",
         TAG,
-        "Change title, metadata, agent or model. `metadata` is replaced as a whole.",
+        "Change title, metadata, agent, model or checkpoint. `metadata` is replaced as a whole.",
         patch_session,
         {200: _SESSION},
         WRITE,

@@ -54,9 +54,9 @@ PATCH = obj(
         "agent": AGENT_NAME,
         "agent_revision": {"anyOf": [integer(1, 2**31 - 1), {"const": "latest"}]},
         "model": MODEL,
+        "checkpoint": {**text(64, 1), "description": "A checkpoint's id, `latest` (the newest that fits the line) or `none`."},
         "expected_head": SEQ,
     },
-    later=("checkpoint",),
 )
 PUT_LINE = obj({"turn": text(64, 1), "expected_head": SEQ}, ["turn"])
 CLEAR = obj({"expected_head": SEQ})
