@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from app.config.limits import LIST_LIMIT_MAX
 from app.context.telling import summary_text
 from app.entries.compactions import Checkpoint
 from app.entries.errors import Fault, Invalid, NotFound
@@ -22,6 +21,8 @@ from app.storage.rows import SessionRow
 from app.storage.store import Store
 
 LATEST, NONE = "latest", "none"
+_PAGE = 16
+"""Checkpoints that are looked at together for one that fits; each may have 64 KiB."""
 UNKNOWN_CHECKPOINT = "There is no such checkpoint in this session or in those that it was forked from."
 
 _ERASED = "What this checkpoint covered was erased in part; choose another one, or `none`."
@@ -81,7 +82,7 @@ class Checkpoints:
                     return covered(line, mark)
             if len(rows) < page:
                 return covered(line, None)
-            at_seq, page = rows[-1].entry.seq - 1, LIST_LIMIT_MAX
+            at_seq, page = rows[-1].entry.seq - 1, _PAGE
 
     async def _named(self, tenant: UUID, session: UUID, checkpoint_id: str, at_seq: int | None) -> CheckpointRow:
         known = parse_id(CHECKPOINT, checkpoint_id) is not None

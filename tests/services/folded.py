@@ -1,5 +1,7 @@
 """Checkpoints as an append makes them, put into sessions that a service serves."""
 
+from uuid import UUID
+
 from app.entries.compactions import Checkpoint
 from app.entries.deltas import Usage
 from app.entries.ids import CHECKPOINT, SESSION, format_id, parse_id
@@ -12,15 +14,15 @@ from app.storage.store import Store
 from app.storage.types import Append
 
 
-async def checkpoint(store: Store, session_id: str, first_kept_seq: int, told: str = "They said hello.") -> str:
+async def checkpoint(store: Store, session_id: str, first_kept_seq: int, told: str = "They said hello.", tenant: UUID = LOCAL_TENANT) -> str:
     """The id of a new checkpoint of the session's current line, in force: it covers what lies before that user message."""
     session = parse_id(SESSION, session_id)
     assert session is not None
-    row = await store.sessions.get(LOCAL_TENANT, session)
+    row = await store.sessions.get(tenant, session)
     assert row is not None
     made = format_id(CHECKPOINT, new_uuid())
     seq, through = row.head_seq + 1, first_kept_seq - 1
-    kept = await store.ledger.entry(LOCAL_TENANT, session, first_kept_seq)
+    kept = await store.ledger.entry(tenant, session, first_kept_seq)
     assert kept is not None
     assert kept.message_index is not None
     body = Checkpoint(
@@ -43,5 +45,5 @@ async def checkpoint(store: Store, session_id: str, first_kept_seq: int, told: s
     )
     line = covered(row.line, Covered(made, seq, through))
     entry = NewEntry(Checkpoint.kind, body.encode(), line=line.spelled())
-    await store.ledger.append(LOCAL_TENANT, session, Append(entries=(entry,), expected_head=row.head_seq))
+    await store.ledger.append(tenant, session, Append(entries=(entry,), expected_head=row.head_seq))
     return made

@@ -9,6 +9,7 @@ from app.services.minting import new_uuid
 from app.storage.store import Store
 from tests.services.folded import checkpoint
 from tests.services.test_clearing import ASKS, SLOW, TOOLS, texts
+from tests.services.test_mismatches import ERASED, tampered
 from tests.services.world import World
 
 
@@ -67,7 +68,7 @@ async def test_they_are_listed_in_pages_and_the_newest_is_in_force(world: World,
     assert (await world.call("GET", f"/sessions/{other}/checkpoints", 200)).json()["data"] == []
 
 
-@pytest.mark.req("S2-04", "S1-15")
+@pytest.mark.req("S1-15")
 async def test_a_model_input_is_made_with_the_checkpoint_that_is_asked_for(world: World, store: Store) -> None:
     session, turns = await talked(world, "one", "two", "three")
     everything = await seqs(world, session)
@@ -140,6 +141,25 @@ async def test_a_line_that_comes_back_brings_its_checkpoint(world: World, store:
     assert await seqs(world, session) == []
     back = (await world.call("PUT", f"/sessions/{session}/line", 200, json={"turn": turn["id"]})).json()
     assert back["checkpoint"] == made
+
+
+async def test_one_whose_content_was_erased_keeps_its_place_and_is_not_chosen(world: World, store: Store, migrate_url: str) -> None:
+    session, turns = await talked(world, "one", "two", "three")
+    older = await checkpoint(store, session, turns[1]["input_seq"])
+    newer = await checkpoint(store, session, turns[2]["input_seq"])
+    await choose(world, session, "none")
+    place = (await world.call("GET", f"/sessions/{session}/checkpoints/{newer}", 200)).json()
+
+    await tampered(migrate_url, f"UPDATE ledger.entries SET {ERASED} WHERE seq = {place['seq']}")
+    found = (await world.call("GET", f"/sessions/{session}/checkpoints/{newer}", 200)).json()
+    kept = ("id", "object", "seq", "version", "created_at", "covers_through_seq", "in_force")
+    assert set(found) == set(place)
+    assert {name: found[name] for name in kept} == {name: place[name] for name in kept}
+    assert found["erased"]
+    assert {found[name] for name in set(found) - set(kept) - {"erased"}} == {None}
+    refused = await choose(world, session, newer, 422)
+    assert (refused["errors"][0]["pointer"], refused["errors"][0]["code"]) == ("/checkpoint", "erased")
+    assert (await choose(world, session, "latest"))["checkpoint"] == older
 
 
 async def test_only_an_idle_session_is_given_another(world: World, store: Store) -> None:

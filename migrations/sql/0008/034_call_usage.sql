@@ -2,8 +2,8 @@
 -- that Postgres refuses. Its own keys come first in it, and a quote inside of a string has a backslash before it.
 CREATE FUNCTION ledger.call_usage(c ledger.calls) RETURNS ledger.usage_totals LANGUAGE sql IMMUTABLE AS $$
   SELECT c.tenant_id, c.session_id, c.purpose,
-         coalesce(substring(c.record::text FROM '"upstream":("(?:[^"\\]|\\.)*")'), '""'),
-         coalesce(substring(c.record::text FROM '"model":("(?:[^"\\]|\\.)*")'), '""'),
+         coalesce(substring(c.record::text FROM '"upstream": ?("(?:[^"\\]|\\.)*")'), '""'),
+         coalesce(substring(c.record::text FROM '"model": ?("(?:[^"\\]|\\.)*")'), '""'),
          1::bigint, (c.usage ->> 'source' IS NOT DISTINCT FROM 'estimated')::int::bigint,
          coalesce((c.usage ->> 'input')::bigint, 0), coalesce((c.usage ->> 'cached')::bigint, 0),
          coalesce((c.usage ->> 'cache_write')::bigint, 0), coalesce((c.usage ->> 'output')::bigint, 0),
