@@ -149,7 +149,6 @@ async def test_one_whose_content_was_erased_keeps_its_place_and_is_not_chosen(wo
     newer = await checkpoint(store, session, turns[2]["input_seq"])
     await choose(world, session, "none")
     place = (await world.call("GET", f"/sessions/{session}/checkpoints/{newer}", 200)).json()
-
     await tampered(migrate_url, f"UPDATE ledger.entries SET {ERASED} WHERE seq = {place['seq']}")
     found = (await world.call("GET", f"/sessions/{session}/checkpoints/{newer}", 200)).json()
     kept = ("id", "object", "seq", "version", "created_at", "covers_through_seq", "in_force")
