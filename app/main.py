@@ -17,6 +17,8 @@ from app.models.tokens import STAND_IN
 from app.outbound.outbound import Outbound
 from app.services.agents import Agents
 from app.services.calls import ModelCalls
+from app.services.checkpoints import Checkpoints
+from app.services.clearing import Clearing
 from app.services.compactions.attempts import Attempts
 from app.services.compactions.choices import Choices
 from app.services.compactions.hooks import Hooks, installed_hooks
@@ -56,6 +58,7 @@ from app.services.turns.loop import Loop
 from app.services.turns.service import TurnService
 from app.services.turns.starting import Starting
 from app.services.turns.views import Views
+from app.services.usage import Usage
 from app.services.verify import Verifier
 from app.services.write import Writer
 from app.storage.store import HEAD_REVISION, Store, open_store
@@ -147,16 +150,20 @@ class House:
         self._readiness = Readiness(store, settings)
         self._transcripts = Transcripts(store, heartbeat_seconds=settings.heartbeat_seconds)
         sessions = Sessions(store, revisions, states)
+        checkpoints = Checkpoints(store)
         agents = Agents(store.agents, targets, servers)
-        explain = Explain(store, inputs, states, requests)
+        explain = Explain(store, inputs, states, requests, checkpoints)
         self.services = Services(
             agents=agents,
             models=ModelList(targets),
             sessions=sessions,
-            changes=SessionChanges(store, sessions, revisions, targets, endings),
             forks=Forks(store, sessions),
+            changes=SessionChanges(store, sessions, revisions, targets, endings, checkpoints),
+            checkpoints=checkpoints,
+            clearing=Clearing(store, sessions, endings),
             states=states,
             plans=Plans(store),
+            usage=Usage(store, targets.upstreams),
             entries=Entries(store, writer, self._transcripts, endings),
             transcripts=self._transcripts,
             uploads=Uploads(store.blobs),

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.services.agents import Agents
+from app.services.checkpoints import Checkpoints
+from app.services.clearing import Clearing
 from app.services.diffs import Diffs
 from app.services.entries import Entries
 from app.services.explain import Explain
@@ -24,6 +26,7 @@ from app.services.transfers.exports import Exports
 from app.services.transfers.imports import Imports
 from app.services.turns.compacting import Compactions
 from app.services.turns.service import TurnService
+from app.services.usage import Usage
 from app.services.verify import Verifier
 from app.telemetry.metrics import Metrics
 
@@ -43,8 +46,11 @@ class Services:
     sessions: Sessions
     changes: SessionChanges
     forks: Forks
+    checkpoints: Checkpoints
+    clearing: Clearing
     states: States
     plans: Plans
+    usage: Usage
     entries: Entries
     transcripts: Transcripts
     uploads: Uploads

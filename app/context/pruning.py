@@ -117,7 +117,7 @@ def _choice(compiled: Compiled, result: Result, form: Form, why: Staleness, coun
     if message is None or source is None or (before is not None and before.form in (form, "cleared")):
         return
     words = count(told(result.body, source.entry.tokens, result.call, form))
-    gain = result.item.tokens + _media(message.parts, compiled.sources.target.rules) - words
+    gain = result.item.tokens + media_tokens(message.parts, compiled.sources.target.rules) - words
     if gain >= RESULT_GAIN_MIN:
         yield PrunedResult(result.seq, form, why), gain
 

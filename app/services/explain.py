@@ -17,6 +17,7 @@ from app.entries.settings import StateChanged
 from app.formats.registry import FORMATS
 from app.services.caching import cache_report
 from app.services.call_records import invocation_of, run_of
+from app.services.checkpoints import Checkpoints
 from app.services.compactions.requests import SummaryRequests
 from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, taps_of, underivable, verdict, violation_json
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
@@ -41,6 +42,7 @@ class InputQuery:
     model: str | None = None
     agent_revision: int | None = None
     at_seq: int | None = None
+    checkpoint: str | None = None
     include: frozenset[Include] = EVERYTHING
 
 
@@ -65,11 +67,12 @@ class CallPage:
 class Explain:
     """Reads and compiles; writes nothing and calls no provider."""
 
-    def __init__(self, store: Store, inputs: Inputs, states: States, summaries: SummaryRequests) -> None:
+    def __init__(self, store: Store, inputs: Inputs, states: States, summaries: SummaryRequests, checkpoints: Checkpoints) -> None:
         self._store = store
         self._summaries = summaries
         self._inputs = inputs
         self._states = states
+        self._checkpoints = checkpoints
         self._views = Views(store)
         self._mismatches = Mismatches(store)
 
@@ -106,10 +109,21 @@ class Explain:
             ask = replace(ask, pinned=await self._inputs.agent(tenant, ask.pinned.name, query.agent_revision))
         moved = await self._moved(tenant, row) if query.at_seq is None else None
         ask = ask if moved is None else replace(ask, state=moved.state)
-        if what_if is None:
+        if query.checkpoint is None and what_if is None:
             return await self._inputs.prepare(tenant, row.session_id, ask)
-        window = await self._inputs.window(tenant, row.session_id, ask.at_seq)
+        window = await self._window(tenant, row, query)
+        if what_if is None:
+            return await self._inputs.prepare(tenant, row.session_id, ask, window)
         return await self._inputs.prepare(tenant, row.session_id, await self._what_if(tenant, row, window, ask, what_if), window)
+
+    async def _window(self, tenant: UUID, row: SessionRow, query: InputQuery) -> Window:
+        """What the query's input is made of, with the checkpoint that it asks for in the place of the one in force."""
+        if query.checkpoint is None:
+            return await self._inputs.window(tenant, row.session_id, query.at_seq)
+        head = row.head_seq if query.at_seq is None else query.at_seq
+        line = row.line if head == row.head_seq else await self._store.ledger.line_at(tenant, row.session_id, head)
+        chosen = await self._checkpoints.chosen(tenant, row.session_id, line, query.checkpoint, head)
+        return await self._inputs.window(tenant, row.session_id, head, chosen)
 
     async def _moved(self, tenant: UUID, row: SessionRow) -> StateChanged | None:
         """What the next call would record of the shared state before it is compiled; None where nothing moved."""

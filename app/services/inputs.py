@@ -20,8 +20,9 @@ from app.context.sources import FIRST_RUN, AgentRevision, Continuation, Ephemera
 from app.entries import lossless
 from app.entries.errors import NotFound
 from app.entries.ids import SESSION, blob_digest, format_id, text_digest
+from app.entries.line import Line
 from app.entries.messages import Entry
-from app.entries.settings import AgentAdopted, PlanChanged, SessionOpened, StateChanged
+from app.entries.settings import AgentAdopted, PlanChanged, SessionOpened, StateChanged, plan_in_force
 from app.formats.protocols import Violation, Written
 from app.formats.registry import FORMATS
 from app.models.resolve import Target
@@ -126,9 +127,9 @@ class Inputs:
         written, digest = await done(partial(_written, compiled, media), aside=long or heavy(media))
         return Prepared(window, compiled, written, digest, budget(target, sources.agent, compiled.measured), faults)
 
-    async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window:
-        """The window at a head. Raises `NotFound`."""
-        window = await self._store.ledger.window(tenant, session, at_seq)
+    async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None, line: Line | None = None) -> Window:
+        """The window at a head, along another line where one is given. Raises `NotFound`."""
+        window = await self._store.ledger.window(tenant, session, at_seq, line)
         if window is None:
             raise NotFound("There is no such session.")
         return window
@@ -196,26 +197,15 @@ def state_in_force(settings: Mapping[str, Entry]) -> tuple[Mapping[str, Any], in
     return StateChanged.decode(changed.payload).state, changed.seq
 
 
-def plan_in_force(settings: Mapping[str, Entry]) -> tuple[PlanChanged | None, int | None]:
-    """What the last plan control came to, with the plan that holds, and its entry; None where there was none."""
-    changed = settings.get(PlanChanged.kind)
-    if changed is None or changed.payload is None:
-        return None, None
-    return PlanChanged.decode(changed.payload), changed.seq
-
-
 def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target, ask: Ask, messages: list[SourceMessage], states: States) -> Sources:
     state, state_seq = state_in_force(window.settings)
-    change, plan_seq = plan_in_force(window.settings)
-    line_from_seq = window.line.first_seq
-    if plan_seq is not None and plan_seq < line_from_seq:  # the line was begun anew since, without a plan
-        change, plan_seq = None, None
+    change, plan_seq = plan_in_force(window.settings.get(PlanChanged.kind), window.line)
     return Sources(
         session_id=format_id(SESSION, session),
         head_seq=window.head_seq,
         history_message_count=window.history_message_count,
         window_from_seq=window.line.window[0].from_seq,
-        line_from_seq=line_from_seq,
+        line_from_seq=window.line.first_seq,
         checkpoint=checkpoint_in_force(window.checkpoint),
         agent=agent,
         target=target,

@@ -9,7 +9,7 @@ from app.api.documented import PAGE, ok, plain
 from app.api.headers import expected_meta, not_modified
 from app.api.routing import Exchange, Operation
 from app.api.schemas.basics import LIMIT, SEQ, column, one_of
-from app.api.schemas.sessions import CREATE, FORK, PATCH, PATCH_STATE, PUT_LINE
+from app.api.schemas.sessions import CLEAR, CREATE, FORK, PATCH, PATCH_STATE, PUT_LINE
 from app.config.limits import LIST_LIMIT_DEFAULT
 from app.services.session_changes import Change
 from app.services.session_views import etag
@@ -74,6 +74,7 @@ async def patch_session(exchange: Exchange) -> Response:
         agent=body.get("agent"),
         agent_revision="latest" if revision == "latest" else _int(revision),
         model=body.get("model"),
+        checkpoint=body.get("checkpoint"),
         expected_head=exchange.expected_head(),
         expected_meta=expected_meta(exchange.request),
     )
@@ -83,6 +84,12 @@ async def patch_session(exchange: Exchange) -> Response:
 async def put_line(exchange: Exchange) -> Response:
     row = await exchange.services.changes.set_line(exchange.tenant, exchange.path("session_id"), exchange.body["turn"], exchange.expected_head())
     return await _changed(exchange, row)
+
+
+async def clear_session(exchange: Exchange) -> Response:
+    cleared = await exchange.services.clearing.clear(exchange.tenant, exchange.path("session_id"), exchange.expected_head(), exchange.key)
+    replayed = {"idempotent-replayed": "true"} if cleared.replayed else {}
+    return json_answer(cleared.session, headers={"etag": cleared.etag, **replayed})
 
 
 async def _changed(exchange: Exchange, row: SessionRow) -> Response:
@@ -168,7 +175,7 @@ OPERATIONS = (
         "/sessions/{session_id}",
         "patch_session",
         TAG,
-        "Change title, metadata, agent or model. `metadata` is replaced as a whole.",
+        "Change title, metadata, agent, model or checkpoint. `metadata` is replaced as a whole.",
         patch_session,
         {200: _SESSION},
         WRITE,
@@ -199,6 +206,19 @@ OPERATIONS = (
         body=FORK,
         body_needed=False,
         errors=(404, 412),
+    ),
+    Operation(
+        "POST",
+        "/sessions/{session_id}/clear",
+        "clear_session",
+        TAG,
+        "Begin the line anew, without a summary; the ledger stays.",
+        clear_session,
+        {200: ok("Session", "The session right behind the entry that cleared it.", ("ETag", "Idempotent-Replayed"))},
+        WRITE,
+        body=CLEAR,
+        body_needed=False,
+        errors=(404, 409, 412),
     ),
     Operation(
         "GET",
