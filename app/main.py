@@ -17,17 +17,27 @@ from app.models.tokens import STAND_IN
 from app.outbound.outbound import Outbound
 from app.services.agents import Agents
 from app.services.calls import ModelCalls
+from app.services.checkpoints import Checkpoints
+from app.services.clearing import Clearing
+from app.services.compactions.attempts import Attempts
+from app.services.compactions.choices import Choices
+from app.services.compactions.hooks import Hooks, installed_hooks
+from app.services.compactions.preflight import Overflows, Preflight
+from app.services.compactions.reading import SummaryCalls
+from app.services.compactions.requests import SummaryRequests
 from app.services.counting import ExactCounts
 from app.services.diffs import Diffs
 from app.services.entries import Entries
 from app.services.explain import Explain
 from app.services.explanations import Explanations
+from app.services.forks import Forks
 from app.services.inputs import Inputs
 from app.services.keys import Keys
 from app.services.media import Uploads
 from app.services.minting import new_uuid
 from app.services.model_list import ModelList
 from app.services.plans import Plans
+from app.services.prunings import Prunings
 from app.services.replays import Replays
 from app.services.revisions import Revisions
 from app.services.session_changes import SessionChanges
@@ -40,6 +50,7 @@ from app.services.tools import ToolRuns
 from app.services.transcripts import Transcripts
 from app.services.transfers.exports import Exports
 from app.services.transfers.imports import Imports
+from app.services.turns.compacting import Compactions
 from app.services.turns.desk import Desk
 from app.services.turns.endings import Endings
 from app.services.turns.keeper import Keeper, stop_all
@@ -47,6 +58,7 @@ from app.services.turns.loop import Loop
 from app.services.turns.service import TurnService
 from app.services.turns.starting import Starting
 from app.services.turns.views import Views
+from app.services.usage import Usage
 from app.services.verify import Verifier
 from app.services.write import Writer
 from app.storage.store import HEAD_REVISION, Store, open_store
@@ -119,8 +131,12 @@ class House:
         streams = Streams(store.deltas, flush_ms=settings.flush_ms, heartbeat_seconds=settings.heartbeat_seconds)
         writer = Writer(store.ledger, targets.counter(STAND_IN).count)
         states = States(store, revisions)
-        calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, ExactCounts(targets, outbound.count), states)
-        loop = Loop(calls, views, Starting(ToolRuns(servers), revisions))
+        counts, requests, choices = ExactCounts(targets, outbound.count), SummaryRequests(inputs, targets), Choices(targets)
+        summaries = SummaryCalls(targets, outbound.channel_of, outbound.retry_of)
+        attempts = Attempts(inputs, requests, summaries, counts, store.blobs, Hooks(installed_hooks()))
+        preflight = Preflight(choices, attempts)
+        calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, counts, states, (Prunings(targets).relieve, preflight.relieve))
+        loop = Loop(calls, views, Starting(ToolRuns(servers), revisions), Overflows(calls, preflight))
         desk = Desk(store, writer, revisions, states, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
         if settings.fetch_media != "off":
             desk.fetch = outbound.media(private=settings.fetch_media == "any").fetch
@@ -134,15 +150,20 @@ class House:
         self._readiness = Readiness(store, settings)
         self._transcripts = Transcripts(store, heartbeat_seconds=settings.heartbeat_seconds)
         sessions = Sessions(store, revisions, states)
+        checkpoints = Checkpoints(store)
         agents = Agents(store.agents, targets, servers)
-        explain = Explain(store, inputs, states)
+        explain = Explain(store, inputs, states, requests, checkpoints)
         self.services = Services(
             agents=agents,
             models=ModelList(targets),
             sessions=sessions,
-            changes=SessionChanges(store, sessions, revisions, targets, endings),
+            forks=Forks(store, sessions),
+            changes=SessionChanges(store, sessions, revisions, targets, endings, checkpoints),
+            checkpoints=checkpoints,
+            clearing=Clearing(store, sessions, endings),
             states=states,
             plans=Plans(store),
+            usage=Usage(store, targets.upstreams),
             entries=Entries(store, writer, self._transcripts, endings),
             transcripts=self._transcripts,
             uploads=Uploads(store.blobs),
@@ -151,6 +172,7 @@ class House:
             replays=Replays(store.idempotency),
             skill_snapshots=SkillSnapshots(store),
             turns=TurnService(desk, endings, self._transcripts),
+            compactions=Compactions(desk, endings, inputs, counts, choices, attempts),
             inputs=explain,
             diffs=Diffs(explain),
             explanations=Explanations(store, explain),

@@ -13,7 +13,7 @@ from app.api import describe
 from app.api.access import Access
 from app.api.edge import Edge
 from app.api.problems import Problem
-from app.api.routes import agents, later, model_input, operations, raw, resumptions, sessions, transfers, turns
+from app.api.routes import agents, compactions, later, long_sessions, model_input, operations, raw, resumptions, sessions, transfers, turns
 from app.api.routing import Operation, endpoint, refusal
 from app.api.services import Services
 from app.config.settings import Settings
@@ -21,10 +21,12 @@ from app.config.settings import Settings
 OPERATIONS: tuple[Operation, ...] = (
     *agents.OPERATIONS,
     *sessions.OPERATIONS,
+    *long_sessions.OPERATIONS,
     *raw.OPERATIONS,
     *transfers.OPERATIONS,
     *turns.OPERATIONS,
     *resumptions.OPERATIONS,
+    *compactions.OPERATIONS,
     *model_input.OPERATIONS,
     *operations.OPERATIONS,
 )

@@ -23,6 +23,7 @@ _PATHS: Mapping[str, Schema] = {
     "session_id": {"type": "string"},
     "turn_id": {"type": "string"},
     "call_id": {"type": "string"},
+    "checkpoint_id": {"type": "string"},
 }
 
 _PROBLEMS: Mapping[int, str] = {

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.services.agents import Agents
+from app.services.checkpoints import Checkpoints
+from app.services.clearing import Clearing
 from app.services.diffs import Diffs
 from app.services.entries import Entries
 from app.services.explain import Explain
 from app.services.explanations import Explanations
+from app.services.forks import Forks
 from app.services.keys import Keys
 from app.services.media import Uploads
 from app.services.model_list import ModelList
@@ -21,7 +24,9 @@ from app.services.states import States
 from app.services.transcripts import Transcripts
 from app.services.transfers.exports import Exports
 from app.services.transfers.imports import Imports
+from app.services.turns.compacting import Compactions
 from app.services.turns.service import TurnService
+from app.services.usage import Usage
 from app.services.verify import Verifier
 from app.telemetry.metrics import Metrics
 
@@ -40,8 +45,12 @@ class Services:
     models: ModelList
     sessions: Sessions
     changes: SessionChanges
+    forks: Forks
+    checkpoints: Checkpoints
+    clearing: Clearing
     states: States
     plans: Plans
+    usage: Usage
     entries: Entries
     transcripts: Transcripts
     uploads: Uploads
@@ -50,6 +59,7 @@ class Services:
     replays: Replays
     skill_snapshots: SkillSnapshots
     turns: TurnService
+    compactions: Compactions
     inputs: Explain
     diffs: Diffs
     explanations: Explanations

@@ -104,6 +104,18 @@ HEADER_BYTES_MAX: Final = 32 * 2**10
 COUNT_SECONDS_MAX: Final = 10
 """One count of a request's tokens by its provider; the estimate stands after that."""
 
+SUMMARY_SECONDS_MAX: Final = 120
+"""One summary, with all attempts at it."""
+
+SUMMARY_OUTPUT_TOKENS_MAX: Final = 4_096
+"""What a model is asked for at most when it summarises; a model with a smaller maximum is asked for that."""
+
+INSTRUCTIONS_CHARS_MAX: Final = 4_000
+"""What somebody asks for beside the instructions that each summary is written by."""
+
+HOOK_SECONDS_MAX: Final = 2
+"""One hook of a package, asked or told of a compaction."""
+
 HEADERS_PER_UPSTREAM_MAX: Final = 64
 """Headers that the operator sets for one upstream."""
 

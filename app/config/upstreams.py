@@ -9,6 +9,7 @@ from typing import Any
 from app.config import limits
 from app.config.faults import ConfigError
 from app.config.parse import Parser, flag, integer, number, text
+from app.config.prices import Prices, read_prices
 from app.config.secret import Secret
 from app.config.tables import check_name, header_value, http_url, known, plain_name, read_headers, read_table, take_value
 
@@ -61,7 +62,7 @@ class Upstream:
     `base_url` may be left to it, and are empty and None until then. `metadata`: the models' limits are asked of the provider once, at the
     start. `exact_counting`: its own endpoint counts a request before it is sent, where it has one. `account` is whose models answer there, the
     upstream's own name unless two upstreams share one: a provider's opaque blocks go back to the account that they came from.
-    `aws` signs what a dialect of AWS sends, where there is no `api_key`.
+    `aws` signs what a dialect of AWS sends, where there is no `api_key`. `prices` hold for the models that `model_prices` do not name.
     """
 
     name: str
@@ -79,11 +80,17 @@ class Upstream:
     metadata: bool = False
     exact_counting: bool = False
     aws: AwsKeys | None = None
+    prices: Prices | None = None
+    model_prices: Mapping[str, Prices] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def has_key(self) -> bool:
         """Whether requests are sent with a key of any kind."""
         return self.api_key is not None or self.aws is not None
+
+    def prices_of(self, model: str) -> Prices | None:
+        """What the operator says that a model's tokens cost; None: nothing."""
+        return self.model_prices.get(model, self.prices)
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
@@ -131,6 +138,7 @@ _KEYS = (
     "exact_counting",
     "quirks",
     "models",
+    "prices",
 )
 
 
@@ -141,6 +149,7 @@ def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Map
         return take_value(where, table, key, parse, default)
 
     preset = take("preset", text, None)
+    tables = _model_tables(where, read_table(f"{where}.models", table.get("models", {})))
     return Upstream(
         name=name,
         dialect=take("dialect", text, ... if preset is None else ""),
@@ -159,7 +168,9 @@ def _read_upstream(where: str, name: str, table: Mapping[str, Any], environ: Map
         metadata=take("metadata", flag, False),
         exact_counting=take("exact_counting", flag, False),
         quirks=MappingProxyType(dict(read_table(f"{where}.quirks", table.get("quirks", {})))),
-        models=_models(where, read_table(f"{where}.models", table.get("models", {}))),
+        models=_models(tables),
+        prices=_prices(where, table),
+        model_prices=MappingProxyType({model: prices for model, (at, one) in tables.items() if (prices := _prices(at, one)) is not None}),
     )
 
 
@@ -194,14 +205,28 @@ def _region(value: object) -> str:
     return found
 
 
-def _models(where: str, tables: Mapping[str, Any]) -> Mapping[str, ModelLimits]:
+def _prices(where: str, table: Mapping[str, Any]) -> Prices | None:
+    return read_prices(f"{where}.prices", read_table(f"{where}.prices", table["prices"])) if "prices" in table else None
+
+
+def _model_tables(where: str, tables: Mapping[str, Any]) -> Mapping[str, tuple[str, Mapping[str, Any]]]:
+    """The tables of models, by name, each with its place."""
     if len(tables) > limits.MODELS_PER_UPSTREAM_MAX:
         raise ConfigError(f"{where}.models: at most {limits.MODELS_PER_UPSTREAM_MAX}")
     found = {}
     for name, value in tables.items():
         at = f'{where}.models."{name}"'
-        table = read_table(at, value)
-        known(at, table, ("context_window", "max_input_tokens", "max_output_tokens", "tokenizer"))
+        found[name] = at, read_table(at, value)
+        known(at, found[name][1], ("context_window", "max_input_tokens", "max_output_tokens", "tokenizer", "prices"))
+    return found
+
+
+def _models(tables: Mapping[str, tuple[str, Mapping[str, Any]]]) -> Mapping[str, ModelLimits]:
+    """What the tables say of models' limits; one that tells prices alone says nothing of them."""
+    found = {}
+    for name, (at, table) in tables.items():
+        if set(table) == {"prices"}:
+            continue
         window = take_value(at, table, "context_window", integer(1, 2**31 - 1), ...)
         found[name] = ModelLimits(
             context_window=window,

@@ -7,7 +7,18 @@ from typing import Any
 
 from app.context.controls import hidden_controls, shown_controls
 from app.context.directives import Directives
-from app.context.draft import ContinuationOrigin, Decision, Disposition, EphemeralOrigin, Item, Reason, Step, SystemSection, ToolRepair
+from app.context.draft import (
+    CompactionOrigin,
+    ContinuationOrigin,
+    Decision,
+    Disposition,
+    EphemeralOrigin,
+    Item,
+    Reason,
+    Step,
+    SystemSection,
+    ToolRepair,
+)
 from app.context.passes.measure import declaration
 from app.context.passes.skills import SkillFate
 from app.context.snapshots import RuntimeContext
@@ -99,6 +110,8 @@ def _unstored(item: Item, sources: Sources) -> tuple[Mapping[str, Any], str | No
     if isinstance(origin, EphemeralOrigin):
         source = {"kind": "ephemeral", "after_seq": origin.after_seq, "index": origin.index}
         return source, ephemeral_digest(sources.ephemeral[origin.index])
+    if isinstance(origin, CompactionOrigin):
+        return _checkpoint(sources)
     if isinstance(origin, RuntimeContext):
         return origin.snapshot.source, origin.snapshot.digest
     digest = None if item.message is None else text_digest(_spelled(item.message.parts))
@@ -107,6 +120,15 @@ def _unstored(item: Item, sources: Sources) -> tuple[Mapping[str, Any], str | No
     if isinstance(origin, ContinuationOrigin):
         return {"kind": "continuation", "reason": origin.reason, "receipt_seq": origin.receipt_seq}, digest
     return {"kind": "rendered", **{key: value for key, value in origin.to_json().items() if key != "type"}}, digest
+
+
+def _checkpoint(sources: Sources) -> tuple[Mapping[str, Any], str | None]:
+    """Name, range and artifact of what stands for the oldest messages; one that is only a candidate is no entry and has no artifact."""
+    one = sources.checkpoint
+    assert one is not None
+    body = one.body
+    covered = {"from_seq": body.summary.from_seq, "through_seq": body.covers_through_seq}
+    return {"kind": "checkpoint", "seq": one.seq or None, "checkpoint_id": body.checkpoint_id, **covered}, body.artifact or None
 
 
 def ephemeral_digest(message: Ephemeral) -> str:
@@ -138,10 +160,14 @@ def _skill(fate: SkillFate) -> Decision:
     return Decision(fate.snapshot.source, disposition, reason, (), "skills", fate.tokens, fate.tokens if held else 0, fate.snapshot.digest)
 
 
+def _absent(kind: str) -> Decision:
+    return Decision({"kind": kind}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None)
+
+
 def _plan(sources: Sources, told: bool) -> Decision:
     plan = sources.plan
     if plan is None or not plan.active:
-        return Decision({"kind": "plan"}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None)
+        return _absent("plan")
     source = {"kind": "plan", "seq": sources.plan_seq, "revision": plan.revision}
     digest = text_digest(lossless.dumps(plan.to_json()))
     if told:
@@ -151,11 +177,11 @@ def _plan(sources: Sources, told: bool) -> Decision:
 
 def _settings(sources: Sources, state_read: bool, plan_told: bool) -> list[Decision]:
     """Sources that reach a request through renderers, or not at all. A state is in where a template or a condition read it."""
-    kinds = ("checkpoint",) if sources.skill_snapshots else ("checkpoint", "skills")
-    absent = [Decision({"kind": kind}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None) for kind in kinds]
-    absent.insert(1, _plan(sources, plan_told))
+    absent = [] if sources.checkpoint is not None else [_absent("checkpoint")]  # one has a row of its own, before the messages
+    absent.append(_plan(sources, plan_told))
+    absent += [] if sources.skill_snapshots else [_absent("skills")]
     if sources.state_seq is None:
-        return [*absent, Decision({"kind": "state"}, Disposition.EXCLUDED, Reason.ABSENT, (), "settings", 0, 0, None)]
+        return [*absent, _absent("state")]
     source = {"kind": "state", "seq": sources.state_seq}
     disposition, reason = (Disposition.INCLUDED, Reason.RENDERED) if state_read else (Disposition.EXCLUDED, Reason.NOT_RENDERED)
     return [*absent, Decision(source, disposition, reason, (), "settings", 0, 0, None)]

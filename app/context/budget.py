@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
+from math import ceil, floor
 from typing import Any, Literal
 
 from app.context.passes.measure import Measured
@@ -13,6 +13,9 @@ from app.models.resolve import Target
 
 SAFETY_TOKENS_MAX = 4096
 """The safety margin is 5 % of the window, and never more than this."""
+
+LOW_MARK = Fraction(4, 5)
+"""Pruning that begins at its mark goes on to this share of it, so that the calls between the two marks share a prefix."""
 
 RAW_TAIL_TOKENS_MIN, RAW_TAIL_TOKENS_MAX = 256, 20_000
 
@@ -55,6 +58,10 @@ class Budget:
     def presses(self) -> bool:
         """Whether compaction is due."""
         return self.verdict in ("compact", "over")
+
+    def would_fit(self, total: int) -> bool:
+        """Whether a request of so many estimated tokens may be sent."""
+        return total * (1 + _exact(self.error_band)) <= self.input_limit
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__ if name != "prune_from"}
@@ -110,6 +117,11 @@ def _verdict(edge: Fraction, limit: int, trigger: int, prune_from: int) -> Verdi
     if edge >= trigger:
         return "compact"
     return "prune" if edge >= prune_from else "fits"
+
+
+def prune_to(found: Budget) -> int:
+    """The total to which pruning brings a request: the largest whose upper edge is not above the low mark."""
+    return floor(LOW_MARK * found.prune_from / (1 + _exact(found.error_band)))
 
 
 def output_reserve(params: Mapping[str, Any], context_window: int, max_output_tokens: int) -> int:

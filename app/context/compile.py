@@ -3,7 +3,7 @@
     window      restore; failed, cancelled, interrupted, redacted and not-in-context messages are out
     renderers   in the agent's order; what none of them placed is `not_rendered`
     skills      snapshots of skills are expanded or replayed
-    passes      reasoning, pairing, tool_call_ids, fitting, text_tools, receipts, adjacency, binding, rounds, measure
+    passes      reasoning, pairing, tool_call_ids, pruning, fitting, text_tools, receipts, adjacency, binding, rounds, measure
     origins     checked before anything is dispatched
 
 Pure: same sources, same outcome. No pass reads a budget: what a budget decides is an entry before the call.
@@ -32,7 +32,7 @@ from app.context.draft import (
     SystemSection,
 )
 from app.context.origins import check_origins
-from app.context.passes import adjacency, binding, fitting, pairing, reasoning, receipts, rounds, skills, text_tools, tool_call_ids
+from app.context.passes import adjacency, binding, fitting, pairing, pruning, reasoning, receipts, rounds, skills, text_tools, tool_call_ids
 from app.context.passes.measure import Measured, measure
 from app.context.passes.skills import SkillFate
 from app.context.renderers import run as run_renderer
@@ -46,7 +46,8 @@ from app.entries.plans import CONTROLS
 COMPILER_VERSION = "1"
 POLICY_VERSION = "1"
 
-PASSES: tuple[Callable[[Draft, Count], None], ...] = (reasoning.run, pairing.run, tool_call_ids.run, fitting.run)
+PASSES: tuple[Callable[[Draft, Count], None], ...] = (reasoning.run, pairing.run, tool_call_ids.run, pruning.run, fitting.run)
+_WITHOUT_PRUNING = tuple([run for run in PASSES if run is not pruning.run])
 
 Awaiting = Literal["input", "tool_results"]
 
@@ -141,7 +142,7 @@ def compile_context(sources: Sources, count: Count) -> Compiled:
     declared, narrowed = (*declared, *controls), None if allowed is None else (*allowed, *[control.name for control in controls])
     draft.sent()
     expanded = skills.run(draft, count)
-    for run in PASSES:
+    for run in PASSES if sources.pruned else _WITHOUT_PRUNING:
         run(draft, count)
         draft.sent()
     if sources.target.rules.tools == "text":

@@ -160,7 +160,7 @@ class Item:
 
 @dataclass(slots=True)
 class Draft:
-    """`items`: a row for each message of the window and each ephemeral one, in order. `placed`: the neutral list in the making.
+    """`items`: a row for a checkpoint's summary, each message of the window and each ephemeral one, in order. `placed`: the list in the making.
 
     `inserted`: rows that passes made. `system`, `tail`: the sections so far, at the head and behind everything, with their tokens.
     `losses`: what no step of a row can tell. `directives`: what renderers said beside messages and sections.
@@ -176,6 +176,11 @@ class Draft:
     losses: list[Loss] = field(default_factory=list)
     directives: Directives = field(default_factory=Directives)
     several_runs: bool = False
+
+    @property
+    def summary(self) -> Item | None:
+        """The row of the summary that stands for what a checkpoint covers; None without a checkpoint."""
+        return self.items[0] if self.items and isinstance(self.items[0].origin, CompactionOrigin) else None
 
     @property
     def masked(self) -> set[str]:

@@ -10,10 +10,11 @@ from app.context.reasons import FAMILIES, SENTENCES, Outside
 from app.context.report import Pointer
 from app.entries.folds import SkillLoaded
 from app.entries.kinds import KINDS
+from app.entries.line import PLAIN, Line
 from app.entries.messages import Entry
 
 
-def explained(compiled: Compiled, pointers: Sequence[Pointer], entry: Entry) -> dict[str, Any]:
+def explained(compiled: Compiled, pointers: Sequence[Pointer], entry: Entry, line: Line = PLAIN) -> dict[str, Any]:
     """Disposition and reason as the manifest has them, the steps in their order, the sentence, and where the entry is sent.
 
     `source` is the position in the source map, None for what is not sent; `pointers` are all places of the body where something of the
@@ -22,7 +23,7 @@ def explained(compiled: Compiled, pointers: Sequence[Pointer], entry: Entry) -> 
     """
     row = _row(compiled, entry)
     if row is None:
-        reason = outside(compiled, entry)
+        reason = outside(compiled, entry, line)
         step = {"pass": "window", "disposition": Disposition.EXCLUDED, "reason": reason}
         found = {"disposition": Disposition.EXCLUDED, "reason": reason, "also": [], "steps": [step], "sentence": SENTENCES[reason]}
         return {**found, "source": None, "pointers": [], "tokens_before": None, "tokens_after": None}
@@ -46,14 +47,22 @@ def explained(compiled: Compiled, pointers: Sequence[Pointer], entry: Entry) -> 
     }
 
 
-def outside(compiled: Compiled, entry: Entry) -> Outside | Reason:
-    """Why an entry is no source of the input at all."""
+def outside(compiled: Compiled, entry: Entry, line: Line = PLAIN) -> Outside | Reason:
+    """Why an entry is no source of the input at all. `line`: the one that was current at the input's head."""
     if entry.seq > compiled.sources.head_seq:
         return Outside.AFTER_HEAD
+    checkpoint = compiled.sources.checkpoint
+    if checkpoint is not None and entry.seq <= checkpoint.body.covers_through_seq and line.holds(entry.seq) and _is_said(entry):
+        return Outside.COVERED
     if entry.kind == SkillLoaded.kind:  # it belongs to a line, as a message does, and is a source of its own unless it was erased
         return Outside.OTHER_LINE if entry.payload is not None else Reason.REDACTED
     # Settings and trace are what they are on every line; a message of the current line is always a source.
     return FAMILIES.get(KINDS[entry.kind].family, Outside.OTHER_LINE)
+
+
+def _is_said(entry: Entry) -> bool:
+    """Whether it belongs to a line: a message, or a skill that was read for one, unless its content was erased."""
+    return entry.message_index is not None or (entry.kind == SkillLoaded.kind and entry.payload is not None)
 
 
 def _row(compiled: Compiled, entry: Entry) -> Listed | None:

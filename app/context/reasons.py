@@ -17,6 +17,7 @@ class Outside(StrEnum):
 
     AFTER_HEAD = "after_head"
     OTHER_LINE = "other_line"
+    COVERED = "covered"
     SETTINGS = "settings"
     FOLD = "fold"
     TRACE = "trace"
@@ -84,6 +85,7 @@ SENTENCES: Mapping[Reason | Outside, str] = MappingProxyType(
         Reason.ABSENT: "The session has none.",
         Outside.AFTER_HEAD: "It was appended after the ledger was read for this call.",
         Outside.OTHER_LINE: "It is not on the line that was current for this call: the session was rewound, cleared or went on elsewhere.",
+        Outside.COVERED: "A checkpoint's summary stands for it.",
         Outside.SETTINGS: "Settings are never sent as messages; they decide which agent, model and state a call is made with.",
         Outside.FOLD: "It changes which entries are current and is itself never sent.",
         Outside.TRACE: "It is a note of what the service did, kept for people and for replays, and never sent.",

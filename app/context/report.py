@@ -10,7 +10,7 @@ from typing import Any
 from app.context.account import strongest
 from app.context.budget import budget, raw_tail
 from app.context.compile import POLICY_VERSION, Compiled, compiler_version
-from app.context.draft import History, NeutralRequest, Reason
+from app.context.draft import CompactionOrigin, History, NeutralRequest, Reason
 from app.context.listed import Listed, Place, listed, neutral
 from app.context.passes.measure import declaration
 from app.context.passes.skills import expansions
@@ -61,7 +61,7 @@ def manifest(compiled: Compiled, pointers: Sequence[Pointer] = (), sections: Seq
 
 
 def _header(compiled: Compiled) -> dict[str, Any]:
-    """What holds for all rows. There is no summary yet; `clear_boundary` is where the line begins, `raw_tail_from_seq` its first message."""
+    """What holds for all rows. `clear_boundary` is where the line begins, covered or not, `raw_tail_from_seq` the window's first message."""
     sources = compiled.sources
     target, agent = sources.target, sources.agent
     figures = budget(target, agent, compiled.measured)
@@ -80,8 +80,8 @@ def _header(compiled: Compiled) -> dict[str, Any]:
             "raw_tail": raw_tail(target, agent),
         },
         "estimated_input": figures.total,
-        "summary_digest": None,
-        "clear_boundary": sources.window_from_seq,
+        "summary_digest": None if sources.checkpoint is None else sources.checkpoint.body.artifact,
+        "clear_boundary": sources.line_from_seq,
         "raw_tail_from_seq": sources.messages[0].entry.seq if sources.messages else None,
         "plan_revision": None if sources.plan is None or not sources.plan.active else sources.plan.revision,
         "logical_digest": logical_digest(compiled.request),
@@ -141,10 +141,15 @@ def exceptions(compiled: Compiled) -> dict[str, Any]:
     """
     grouped: dict[tuple[str, str], list[int]] = {}
     ephemeral = 0
+    summary: dict[str, Any] = {}
     for item in (*compiled.items, *compiled.inserted):
         if len(item.steps) == 1 and item.steps[0].reason is Reason.IN_WINDOW:
             continue
         step, _ = strongest(item.steps)
+        if isinstance(item.origin, CompactionOrigin):
+            told = {"disposition": step.disposition.value, "reason": step.reason.value}
+            summary = {"checkpoint": {"checkpoint_id": item.origin.checkpoint_id, **told}}
+            continue
         index = getattr(item.origin, "message_index", None)
         if index is None:
             ephemeral += 1
@@ -161,6 +166,7 @@ def exceptions(compiled: Compiled) -> dict[str, Any]:
         ],
         "ephemeral": ephemeral,
         "tools": left_out,
+        **summary,
     }
 
 

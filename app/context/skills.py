@@ -66,7 +66,14 @@ def skill_tool(skills: Sequence[Skill], context_window: int) -> Tool:
 
     Loading twice does nothing more than loading once, so a run whose end nobody saw is repeated.
     """
-    return Tool(LOAD_SKILL, "\n".join([_HOW, *_catalogue(skills, context_window)]), _PARAMETERS, executor=EXECUTOR, repeatable=True)
+    return Tool(
+        LOAD_SKILL,
+        "\n".join([_HOW, *_catalogue(skills, context_window)]),
+        _PARAMETERS,
+        executor=EXECUTOR,
+        repeatable=True,
+        results={"keep": "protected"},
+    )
 
 
 def load_skill(agent: AgentRevision, arguments: str) -> tuple[str, bool]:

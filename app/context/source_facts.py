@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from app.context.draft import CompactionOrigin
 from app.context.listed import Listed
 from app.context.sources import Sources
 
@@ -52,6 +53,8 @@ def facts(row: Listed, sources: Sources, seqs: Mapping[int, int]) -> Facts:
     if kind in _OF_AGENT:
         private = kind == "system" and _templated(source["renderer"], sources)
         return seq, FIXED, "private" if private else "configuration", _BY_KIND.get(kind, "service"), sources.agent.revision
+    if row.item is not None and isinstance(row.item.origin, CompactionOrigin):
+        return seq, EARLIER, "private", _BY_KIND[kind], None
     return seq, CURRENT if kind == "ephemeral" else FIXED, "private", _BY_KIND.get(kind, "service"), None
 
 

@@ -73,7 +73,11 @@ class RendererSpec:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as declared to a model (`name`, `description`, `parameters`: a JSON Schema) and as the service treats it."""
+    """A tool as declared to a model (`name`, `description`, `parameters`: a JSON Schema) and as the service treats it.
+
+    `results` says what its results are of, each key only where the document has it: `target` names the argument that says what a call reads
+    or writes, `effect` is `read` or `write`, `keep` is `disposable` or `protected`.
+    """
 
     name: str
     description: str
@@ -82,6 +86,7 @@ class Tool:
     executor: Mapping[str, Any] = field(default_factory=lambda: CLIENT)
     approval: str | Mapping[str, Any] = "never"
     repeatable: bool = False
+    results: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +209,7 @@ class Sources:
     `messages`: the message entries of the current line behind what `checkpoint` covers, oldest first. `pruned`: by seq, the tool results of
     them that are told in fewer words. `history_message_count`: all message entries of the
     session's ledger at the head, failed answers and left lines included (S2-17); every `message_index` is below it.
-    `window_from_seq`: where the line begins. `state_seq`: the entry that set the state, None where none did.
+    `window_from_seq`: where the window begins, `line_from_seq` the line, covered or not. `state_seq`: the entry that set the state, or None.
     `plan_change`: what the last plan control came to, in the entry `plan_seq`.
     `running_turn`: the number of the turn that runs or waits for results, None for an idle session. `states`: every state up to the
     head with the seq that set it, oldest first; empty where no renderer of the agent asks for older ones. `skill_snapshots`: those of the
@@ -231,6 +236,7 @@ class Sources:
     states: tuple[tuple[int, Mapping[str, Any]], ...] = ()
     checkpoint: InForce | None = None
     pruned: Mapping[int, PrunedResult] = field(default_factory=lambda: NOTHING_PRUNED)
+    line_from_seq: int = 1
 
     @property
     def plan(self) -> Plan | None:

@@ -1,7 +1,7 @@
-"""The draft as it begins: every message of the window, and the ephemeral ones where they stand; who is out before any renderer runs.
+"""The draft as it begins: a checkpoint's summary, every message of the window, and the ephemeral ones where they stand.
 
-Decided here (T-09, T-10): failed, cancelled and interrupted answers, redacted messages, system rows of imports, and
-not-in-context messages of other turns than the running one, so that no filter spends its quota on them.
+Who is out before any renderer runs is decided here (T-09, T-10): failed, cancelled and interrupted answers, redacted messages, system
+rows of imports, and not-in-context messages of other turns than the running one, so that no filter spends its quota on them.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,9 @@ from functools import partial
 from types import MappingProxyType
 
 from app.context.draft import Count, Draft, EphemeralOrigin, History, Item, NeutralMessage, Origin, Reason, Role
-from app.context.sources import Ephemeral, Sources
+from app.context.origins import check_checkpoint
+from app.context.sources import Ephemeral, InForce, Sources
+from app.context.telling import summary_message
 from app.entries.messages import Answer, Body, Entry, Status, ToolResult
 from app.entries.parts import Part, Text
 
@@ -28,6 +30,8 @@ _message: Callable[[tuple[Role, tuple[Part, ...], Origin, str | None, str | None
 def open_draft(sources: Sources, count: Count) -> Draft:
     """All messages of the sources, unplaced, the ones that are out already dropped. Raises `ValueError` for an entry that is no message."""
     draft = Draft(sources)
+    if sources.checkpoint is not None:
+        _summary(draft, sources.checkpoint, count)
     waiting = _positions(sources)
     keep_text, add = sources.agent.partial_answers == "text", draft.items.append
     scaled = None if sources.target.estimate.factor == 1 else sources.target.estimate.scaled
@@ -55,6 +59,15 @@ def open_draft(sources: Sources, count: Count) -> Draft:
     _ephemeral(draft, waiting, len(sources.messages))
     draft.several_runs = runs > 0
     return draft
+
+
+def _summary(draft: Draft, checkpoint: InForce, count: Count) -> None:
+    """What stands for everything before the window stands first. Raises `InvalidOrigins` for a checkpoint that the sources contradict."""
+    sources = draft.sources
+    check_checkpoint(checkpoint.body, sources.history_message_count, messages=sources.messages)
+    message = summary_message(checkpoint.body)
+    tokens = sum(count(part.text) for part in message.parts if isinstance(part, Text))
+    draft.items.append(Item(message.origin, message, tokens, tokens))
 
 
 def _out(entry: Entry, body: Body, running_turn: int | None) -> Reason | None:

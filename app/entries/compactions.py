@@ -51,7 +51,8 @@ class Checkpoint:
     seq and the `message_index` of the first user message behind it: the boundary that the source map calls `summarized_before` (T-15).
 
     `history_message_count`: message entries of the ledger when it was made. `summary` is the body of the artifact whose digest is `artifact`.
-    `replaces` is the checkpoint whose summary was part of the input. `agents`: who said what is covered, by name. `usage` is the summary call's
+    `replaces` is the checkpoint whose summary was part of the input. `agents`: who said what is covered, by name (`""` without one);
+    `user_messages`: how many of the line are covered, so that user turns go on from there (S2-15). `usage` is the summary call's
     alone, with `usage_source`. `tokens_before` and `tokens_after` are of the whole request.
     """
 
@@ -76,6 +77,7 @@ class Checkpoint:
     usage_source: Literal["reported", "estimated"] | None = None
     replaces: str | None = None
     agents: tuple[str, ...] = ()
+    user_messages: int = 0
 
     def encode(self) -> str:
         value: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("kind", "usage_source")}

@@ -61,8 +61,10 @@ class Line:
     def encode(self) -> str | None:
         """JSON text `[[from, through, session], …]`, a `{"checkpoint", "seq", "through", "session"}` behind them where one covers; None for the
         plain line."""
-        if self == PLAIN:
-            return None
+        return None if self == PLAIN else self.spelled()
+
+    def spelled(self) -> str:
+        """The same text, of the plain line too: what an entry bears that leads back to it."""
         rows: list[Any] = [[piece.from_seq, piece.through_seq, piece.session] for piece in self.pieces]
         if self.covered is not None:
             one = self.covered

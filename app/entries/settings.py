@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 from app.entries import lossless
+from app.entries.line import Line
+from app.entries.messages import Entry
 from app.entries.plans import Plan
 
 # Wider than the limit on a request's body, which stands one or two levels inside what we store.
@@ -230,3 +232,13 @@ SETTINGS_BODIES: Mapping[str, type[SettingsBody]] = MappingProxyType({body.kind:
 def decode_settings(kind: str, payload: str) -> SettingsBody:
     """The body of a settings entry. Raises `KeyError` for a kind that this build does not read."""
     return SETTINGS_BODIES[kind].decode(payload)
+
+
+def plan_in_force(changed: Entry | None, line: Line) -> tuple[PlanChanged | None, int | None]:
+    """What the newest plan control came to, with the plan that holds, and its entry; None where there was none.
+
+    A plan from before the line's first entry does not hold: the line was begun anew since.
+    """
+    if changed is None or changed.payload is None or changed.seq < line.first_seq:
+        return None, None
+    return PlanChanged.decode(changed.payload), changed.seq

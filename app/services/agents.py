@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.config.limits import AGENT_BYTES_MAX
 from app.context.agents.check import check_document
-from app.context.agents.read import filled
+from app.context.agents.read import filled, normalised, read_driver
 from app.entries import lossless
 from app.entries.errors import Fault, Invalid
 from app.entries.wire import timestamp
@@ -53,6 +53,10 @@ class Agents:
         given = document.get("limits")
         explicit = None if given is None else Limits(int(given["context_window"]), int(given["max_output_tokens"]), "explicit")
         target = self._targets.resolve(ModelChoice(model["upstream"], model["name"], model.get("params", {})), explicit, limits_pointer="/limits")
+        driver = read_driver(normalised(document)["compaction"]["driver"])
+        if driver.model is not None:
+            own = (driver.model.upstream, driver.model.name) == (target.model.upstream, target.model.name)
+            self._targets.resolve(driver.model, target.limits if own else None, "/compaction/driver/model")
         resolved = await resolved_tools(self._servers, document.get("tools", ()))
         said = lossless.dumps(resolved) if resolved else None
         # Key order counts: it is the order of the declared tools' schemas in the bytes that a provider gets.

@@ -53,7 +53,7 @@ class CallEnds:
         if step.agent.plan_enabled:
             controlled = take_controls(said, step.call_id, prepared.sources.plan, step.move.exposure)
         answer = controlled.answer
-        usage, source = await self._usage(prepared, said, fold)
+        usage, source = await self.usage(prepared, said, fold)
         reason, native = (None, None) if fold.finished is None else (fold.finished.stop_reason, fold.finished.native[:NATIVE_CHARS_MAX] or None)
         finished = ModelCallFinished(
             step.call_id, status, reason, usage, source, error, len(relay.attempts), native, fold.figures(), controlled.used
@@ -73,7 +73,7 @@ class CallEnds:
         events = [event("progress", text=line) for line in controlled.progress]
         return Ended(drafts, write, [*events, *map(_completed, calls)])
 
-    async def _usage(self, prepared: Prepared, answer: Answer, fold: AnswerFold) -> tuple[Usage | None, Literal["reported", "estimated"] | None]:
+    async def usage(self, prepared: Prepared, answer: Answer, fold: AnswerFold) -> tuple[Usage | None, Literal["reported", "estimated"] | None]:
         """What the provider reported; where it reported nothing and an answer came, an estimate that says so."""
         if fold.usage is not None:
             return fold.usage, "reported"

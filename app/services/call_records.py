@@ -6,16 +6,18 @@ from typing import Any
 from uuid import UUID
 
 from app.context.account import ephemeral_digest
+from app.context.compaction.plan import plan
 from app.context.compile import compiler_version
 from app.context.origins import InvalidOrigins
 from app.context.passes.binding import bound_prefix
 from app.context.report import exceptions, prefix_digest
-from app.context.sources import AgentRevision, Continuation, Invocation
+from app.context.sources import AgentRevision, Continuation, Invocation, Sources
 from app.entries import lossless
 from app.entries.errors import Invalid
 from app.entries.ids import CALL, format_id
 from app.entries.messages import Answer
 from app.entries.parts import ToolCall
+from app.entries.prunings import Pruned
 from app.entries.settings import PlanChanged, SectionsRecorded
 from app.entries.trace import ApprovalRequested, ModelCallFinished, ModelCallStarted, TurnError
 from app.entries.wire import timestamp
@@ -30,7 +32,7 @@ from app.services.write import Draft
 from app.turn.life import RunLife
 from app.turn.moves import Call
 
-Spoken = Answer | ModelCallStarted | ModelCallFinished | SectionsRecorded | PlanChanged | ApprovalRequested
+Spoken = Answer | ModelCallStarted | ModelCallFinished | SectionsRecorded | PlanChanged | ApprovalRequested | Pruned
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,7 @@ def event(name: str, /, **data: Any) -> tuple[str, str]:
 def refused(prepared: Prepared) -> TurnError | None:
     """Why an input is not sent: over the hard limit, nothing in it, or a rule of the wire format broken. None: it may leave."""
     if not prepared.budget.fits:
-        edge = f"{prepared.budget.total} tokens do not fit the input limit of {prepared.budget.input_limit}"
-        return TurnError("context-over-budget", f"{edge}; nothing was sent. Shorten the input, rewind, or use a model with a larger window.")
+        return TurnError("context-over-budget", _over_budget(prepared))
     if not prepared.compiled.request.messages and not prepared.compiled.request.system:
         return TurnError("empty-context", "The agent's renderers gave neither instructions nor messages; nothing was sent.")
     if prepared.compiled.failures:
@@ -84,6 +85,15 @@ def refused(prepared: Prepared) -> TurnError | None:
     return None
 
 
+def _over_budget(prepared: Prepared) -> str:
+    """How far it is over, and what no compaction makes less: instructions, tools, the newest turn."""
+    budget, newest = prepared.budget, plan(prepared.compiled, 0, newest_only=True)
+    kept = budget.messages if newest is None else newest.kept_tokens
+    least = f"the instructions take {budget.system} of them, the tools {budget.tools}, the newest turn {kept}"
+    edge = f"{budget.total} tokens do not fit the input limit of {budget.input_limit}; {least}, and nothing shortens those"
+    return f"{edge}. Nothing was sent. Shorten the input, rewind, or use a model with a larger window."
+
+
 def unprepared(error: Invalid | InvalidOrigins) -> TurnError:
     """Why no input could be made at all: nothing is sent, and there is nothing to keep of it."""
     if isinstance(error, InvalidOrigins):
@@ -91,13 +101,17 @@ def unprepared(error: Invalid | InvalidOrigins) -> TurnError:
     return TurnError("upstream-error", "The model of this call is not configured any more; nothing was sent.")
 
 
-def record(prepared: Prepared, running: Running, step: Step) -> str:
-    """What a call's row keeps: the inputs, digests, counts and exceptions from which the rest is derived again. JSON text."""
-    target, request, move, invocation = prepared.target, prepared.compiled.request, step.move, step.invocation
+def record(prepared: Prepared, main: Sources | None = None, **more: Any) -> str:
+    """What a call's row keeps: the inputs, digests, counts and exceptions from which the rest is derived again. JSON text.
+
+    `main`: the sources of the call that this one makes smaller; a summary's own are made of those and of `more`.
+    """
+    target, request, sources = prepared.target, prepared.compiled.request, main or prepared.sources
+    invocation, continuation = sources.invocation, sources.continuation
     return lossless.dumps(
         {
-            "agent": step.agent.name,
-            "agent_revision": step.agent.revision,
+            "agent": sources.agent.name,
+            "agent_revision": sources.agent.revision,
             "invocation": invocation.index,
             "lineage": list(invocation.lineage),
             "called": invocation.called,
@@ -114,22 +128,25 @@ def record(prepared: Prepared, running: Running, step: Step) -> str:
             "history_message_count": prepared.sources.history_message_count,
             "tools": list(prepared.compiled.declared),
             "budget": prepared.budget.to_json(),
-            "reason": move.reason,
-            "receipt_seq": move.receipt_seq,
-            "exposure": move.exposure,
-            "repairs_left": move.repairs_left,
-            "recoveries_left": move.recoveries_left,
+            "reason": None if continuation is None else continuation.reason,
+            "receipt_seq": None if continuation is None else continuation.receipt_seq,
+            "exposure": "ordinary" if continuation is None else continuation.exposure,
+            "repairs_left": 0 if continuation is None else continuation.repairs_left,
+            "recoveries_left": 0 if continuation is None else continuation.recoveries_left,
             "ephemeral": [
-                {"kind": one.kind, "after_seq": one.after_seq, "tokens": one.tokens, "digest": ephemeral_digest(one)} for one in running.ephemeral
+                {"kind": one.kind, "after_seq": one.after_seq, "tokens": one.tokens, "digest": ephemeral_digest(one)} for one in sources.ephemeral
             ],
             "exceptions": exceptions(prepared.compiled),
+            **more,
         }
     )
 
 
-def run_of(record: Mapping[str, Any]) -> tuple[Invocation, Continuation]:
+def run_of(record: Mapping[str, Any]) -> tuple[Invocation, Continuation | None]:
     """The run and the cause of a call, as its record keeps them; calls of older records were of the turn's own run, without a plan."""
     invocation = Invocation(record["invocation"], tuple(record.get("lineage", ())), record.get("called", False), record.get("tool_call_id"))
+    if record["reason"] is None:  # a compaction that no call waited for
+        return invocation, None
     left = record.get("repairs_left", 0), record.get("recoveries_left", 0)
     return invocation, Continuation(record["reason"], record["receipt_seq"], record.get("exposure", "ordinary"), *left)
 

@@ -66,11 +66,13 @@ class ModelCalls:
         for _ in range(MOVES_PER_TURN_MAX):
             await observe(self._states, running, step.agent)
             try:
-                prepared = await patiently(lambda: self._prepare(running, step))
+                prepared = await patiently(lambda: self.prepare(running, step))
             except (Invalid, InvalidOrigins) as error:
                 return Ended([step.draft(running, ModelCallFinished(step.call_id, "refused", error=unprepared(error)))], None)
             running.head_seq = prepared.sources.head_seq
             if await self._relieved(running, step, prepared):
+                if running.stop.is_set():
+                    return None
                 continue
             refusal = refused(prepared)
             if refusal is not None:
@@ -90,8 +92,10 @@ class ModelCalls:
                 return True
         return False
 
-    async def _prepare(self, running: Running, step: Step) -> Prepared:
-        """The turn's overrides of model and choice are for the agent that it began with; what it masks is masked for every agent."""
+    async def prepare(self, running: Running, step: Step) -> Prepared:
+        """The input of a call at the head, weighed by the provider where the operator wants that. Raises `Invalid` and `InvalidOrigins`.
+
+        The turn's overrides of model and choice are for the agent that it began with; what it masks is masked for every agent."""
         options, move = running.facts.options, step.move
         first = step.run.index == 0
         ask = Ask(
@@ -113,7 +117,7 @@ class ModelCalls:
         finished = ModelCallFinished(step.call_id, "refused", error=error)
         write = CallWrite(
             step.uuid, True, running.number, step.move.step_index, "main", "refused", prepared.sources.head_seq,
-            record(prepared, running, step), attempts="[]",
+            record(prepared), attempts="[]",
         )  # fmt: skip
         return Ended([step.draft(running, finished)], write)
 
@@ -139,10 +143,11 @@ class ModelCalls:
             compiler_version=compiler_version(prepared.sources.agent),
             allowed=compiled.allowed,
             exposure=move.exposure,
+            pressed=prepared.budget.presses,
         )
         write = CallWrite(
             step.uuid, True, running.number, move.step_index, "main", "running", prepared.sources.head_seq,
-            record(prepared, running, step), attempts="[]", dispatched=True,
+            record(prepared), attempts="[]", dispatched=True,
         )  # fmt: skip
         continuation = {"reason": move.reason, "receipt_seq": move.receipt_seq}
         events = [

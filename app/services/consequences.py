@@ -19,12 +19,12 @@ from app.services.write import Draft
 from app.storage.types import SessionPatch
 from app.turn.decide import next_move
 from app.turn.life import Life, RunLife
-from app.turn.moves import Await, Close, Done, Mend, Move, Pending, Refuse, Return, Settle
+from app.turn.moves import Await, Close, Done, GiveUp, Mend, Move, Pending, Refuse, Return, Settle
 from app.turn.policy import AgentPolicy, Policy
 from app.turn.reading import go_on, read_life
 
 _UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
-Mending = Callable[[Mend], list[Draft]]
+Mending = Callable[[Mend | GiveUp], list[Draft]]
 
 
 @dataclass(slots=True)
@@ -75,17 +75,19 @@ def follow(
     input_seq: int | None = None,
     cut: CutReason | None = None,
     adopted_seq: int = 0,
+    compactable: bool = True,
     mend: Mending | None = None,
 ) -> Consequences:
     """Everything that the turn's entries and the new drafts settle by themselves, in the order in which it is appended.
 
-    `cut` and `adopted_seq` are what no entry of the turn tells (`read_life`); `mend` gives the drafts of a call that started and never finished.
+    `cut`, `adopted_seq` and `compactable` are what no entry of the turn tells (`read_life`); `mend` gives the drafts of a call, or of a
+    summary, that was begun and never ended.
     Ends: each round adds the result of a call, the end of a call, or the end of the turn. Where an append has no more room, it ends before
     what is left, without a move.
     """
     found = Consequences(list(drafts))
     known = [*entries, *(provisional(draft, head_seq + 1 + at) for at, draft in enumerate(drafts))]
-    life = read_life(known, policy, input_seq=input_seq, cut=cut, adopted_seq=adopted_seq)
+    life = read_life(known, policy, input_seq=input_seq, cut=cut, adopted_seq=adopted_seq, compactable=compactable)
     while True:
         move = next_move(life)
         if isinstance(move, Settle):
@@ -110,7 +112,7 @@ def _drafts(move: Move, life: Life, turn: int, mend: Mending | None, adopted: Ag
         case Return(tool_call, parts, is_error, run):
             result = ToolResult(tool_call.tool_call_id, parts, tool_call.name, is_error)
             return [of_run(Draft("tool_result", result, turn), life.runs[run])]
-        case Mend() if mend is not None:
+        case Mend() | GiveUp() if mend is not None:
             return mend(move)
         case Settle(status, error, cut):
             drafts = [] if cut is None else [Draft("interruption", Interruption(cut).encode(), turn)]

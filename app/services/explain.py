@@ -17,6 +17,8 @@ from app.entries.settings import StateChanged
 from app.formats.registry import FORMATS
 from app.services.caching import cache_report
 from app.services.call_records import invocation_of, run_of
+from app.services.checkpoints import Checkpoints
+from app.services.compactions.requests import SummaryRequests
 from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, taps_of, underivable, verdict, violation_json
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.mismatches import Mismatches
@@ -40,6 +42,7 @@ class InputQuery:
     model: str | None = None
     agent_revision: int | None = None
     at_seq: int | None = None
+    checkpoint: str | None = None
     include: frozenset[Include] = EVERYTHING
 
 
@@ -64,10 +67,12 @@ class CallPage:
 class Explain:
     """Reads and compiles; writes nothing and calls no provider."""
 
-    def __init__(self, store: Store, inputs: Inputs, states: States) -> None:
+    def __init__(self, store: Store, inputs: Inputs, states: States, summaries: SummaryRequests, checkpoints: Checkpoints) -> None:
         self._store = store
+        self._summaries = summaries
         self._inputs = inputs
         self._states = states
+        self._checkpoints = checkpoints
         self._views = Views(store)
         self._mismatches = Mismatches(store)
 
@@ -104,10 +109,21 @@ class Explain:
             ask = replace(ask, pinned=await self._inputs.agent(tenant, ask.pinned.name, query.agent_revision))
         moved = await self._moved(tenant, row) if query.at_seq is None else None
         ask = ask if moved is None else replace(ask, state=moved.state)
-        if what_if is None:
+        if query.checkpoint is None and what_if is None:
             return await self._inputs.prepare(tenant, row.session_id, ask)
-        window = await self._inputs.window(tenant, row.session_id, ask.at_seq)
+        window = await self._window(tenant, row, query)
+        if what_if is None:
+            return await self._inputs.prepare(tenant, row.session_id, ask, window)
         return await self._inputs.prepare(tenant, row.session_id, await self._what_if(tenant, row, window, ask, what_if), window)
+
+    async def _window(self, tenant: UUID, row: SessionRow, query: InputQuery) -> Window:
+        """What the query's input is made of, with the checkpoint that it asks for in the place of the one in force."""
+        if query.checkpoint is None:
+            return await self._inputs.window(tenant, row.session_id, query.at_seq)
+        head = row.head_seq if query.at_seq is None else query.at_seq
+        line = row.line if head == row.head_seq else await self._store.ledger.line_at(tenant, row.session_id, head)
+        chosen = await self._checkpoints.chosen(tenant, row.session_id, line, query.checkpoint, head)
+        return await self._inputs.window(tenant, row.session_id, head, chosen)
 
     async def _moved(self, tenant: UUID, row: SessionRow) -> StateChanged | None:
         """What the next call would record of the shared state before it is compiled; None where nothing moved."""
@@ -195,16 +211,16 @@ class Explain:
         rows = await self._store.calls.list(tenant, row.session_id, turn=turn, after=cursor, limit=limit + 1)
         turns: dict[int, str] = {}
         for call in rows[:limit]:
-            if call.turn not in turns:
+            if call.turn and call.turn not in turns:
                 turns[call.turn] = await self._views.id_of(tenant, row.session_id, call.turn)
-        data = [call_json(call, turns[call.turn]) for call in rows[:limit]]
+        data = [call_json(call, turns.get(call.turn)) for call in rows[:limit]]
         return CallPage(data, data[-1]["id"] if len(rows) > limit else None)
 
     async def call(self, tenant: UUID, session_id: str, call_id: str) -> dict[str, Any]:
         """One call, with its manifest and source map derived again."""
         row = await self.session(tenant, session_id)
         call = await self.call_row(tenant, row.session_id, parse_id(CALL, call_id))
-        turn_id = await self._views.id_of(tenant, row.session_id, call.turn)
+        turn_id = await self._views.id_of(tenant, row.session_id, call.turn) if call.turn else None
         prepared = await self.derived(tenant, row, call)
         return {
             **call_json(call, turn_id),
@@ -234,12 +250,17 @@ class Explain:
     async def derived(self, tenant: UUID, row: SessionRow, call: CallRow) -> Prepared:
         """The input of a call, compiled from what its record names and the ledger as it stood."""
         record = lossless.read(call.record)
-        ask = await self._of_turn(tenant, await self._views.turn_by_number(tenant, row.session_id, call.turn), record)
+        if call.turn:
+            ask = await self._of_turn(tenant, await self._views.turn_by_number(tenant, row.session_id, call.turn), record)
+        else:  # a summary that was asked for beside every turn
+            ask = Ask(pinned=await self._inputs.agent(tenant, record["agent"], record["agent_revision"]))
         kept = [(item["kind"], item["tokens"], item["after_seq"], item.get("digest")) for item in record["ephemeral"]]
         ephemeral = tuple([Ephemeral(kind, (Text("…"),), True, tokens, after_seq, digest) for kind, tokens, after_seq, digest in kept])
         invocation, continuation = run_of(record)
         ask = replace(ask, at_seq=call.head_seq, ephemeral=ephemeral, invocation=invocation, continuation=continuation)
-        return await self._inputs.prepare(tenant, row.session_id, ask if invocation.index == 0 else replace(ask, model=None, tool_choice=None))
+        ask = ask if invocation.index == 0 else replace(ask, model=None, tool_choice=None)
+        prepared = await self._inputs.prepare(tenant, row.session_id, ask)
+        return prepared if call.purpose == "main" else await self._summaries.again(tenant, row.session_id, prepared, record)
 
     async def call_row(self, tenant: UUID, session: UUID, call_id: UUID | None) -> CallRow:
         """One call of the session. Raises `NotFound`."""

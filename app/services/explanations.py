@@ -38,7 +38,7 @@ class Explanations:
             "kind": entry.kind,
             "call_id": None if call is None else format_id(CALL, call.call_id),
             "head_seq": prepared.sources.head_seq,
-            **explained(prepared.compiled, prepared.written.pointers, entry),
+            **explained(prepared.compiled, prepared.written.pointers, entry, prepared.window.line),
             "losses": [loss for loss in losses_of(prepared) if loss.get("seq") == seq],
         }
 

@@ -90,8 +90,8 @@ def underivable(call: CallRow, session_id: str, mismatch: Mapping[str, Any]) -> 
     return {**found, "verified": False, "mismatch": dict(mismatch)}
 
 
-def call_json(call: CallRow, turn_id: str) -> dict[str, Any]:
-    """The call resource, without what is derived."""
+def call_json(call: CallRow, turn_id: str | None) -> dict[str, Any]:
+    """The call resource, without what is derived. `turn_id`: None for a summary that was asked for beside every turn."""
     record = lossless.read(call.record)
     return {
         "id": format_id(CALL, call.call_id),

@@ -1,38 +1,39 @@
 """The one way out: sources → bytes. Dispatch, GET, what-if and replay all compile through `Inputs.prepare`."""
 
-import asyncio
-import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any
 from uuid import UUID
 
 from app.config.agent_limits import PAST_STATES_MAX
-from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, MEDIA_ON_LOOP_BYTES_MAX
+from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX
 from app.config.upstreams import SCRIPTED
 from app.context.budget import Budget, budget
+from app.context.compaction.in_force import checkpoint_in_force
 from app.context.compile import COMPILER_VERSION, Compiled, compile_context
+from app.context.pruning import pruned_results
 from app.context.renderers import VERSIONS, past_states_needed
 from app.context.snapshots import skill_snapshots
 from app.context.sources import FIRST_RUN, AgentRevision, Continuation, Ephemeral, Invocation, Overrides, SourceMessage, Sources, decoded
 from app.entries import lossless
 from app.entries.errors import NotFound
-from app.entries.ids import SESSION, blob_digest, format_id
-from app.entries.messages import Entry, text_blobs, with_parts
-from app.entries.parts import Media
-from app.entries.settings import AgentAdopted, PlanChanged, SessionOpened, StateChanged
+from app.entries.ids import SESSION, blob_digest, format_id, text_digest
+from app.entries.line import Line
+from app.entries.messages import Entry
+from app.entries.settings import AgentAdopted, PlanChanged, SessionOpened, StateChanged, plan_in_force
 from app.formats.protocols import Violation, Written
 from app.formats.registry import FORMATS
 from app.models.resolve import Target
 from app.models.tokens import STAND_IN
 from app.services.revisions import Revisions
+from app.services.stored_contents import StoredContents, done, heavy
 from app.services.targets import Targets, form_of, model_in_force, overridden
-from app.services.write import loaded
 from app.storage.rows import EntryFilter, Window
 from app.storage.store import Store
 
-Done = TypeVar("Done")
+NOTHING: Mapping[str, bytes] = MappingProxyType({})
 States = tuple[tuple[int, Mapping[str, Any]], ...]
 
 
@@ -100,6 +101,7 @@ class Inputs:
         self._store = store
         self._revisions = revisions
         self._targets = targets
+        self._contents = StoredContents(store.blobs)
 
     async def prepare(self, tenant: UUID, session: UUID, ask: Ask, window: Window | None = None) -> Prepared:
         """The input that `ask` describes, of a window of its head that may have been read already. Raises `NotFound`, `Invalid`, `InvalidOrigins`."""
@@ -108,23 +110,26 @@ class Inputs:
         own = agent if ask.agent_revision is None and ask.invocation.index == 0 else await self.agent_of(tenant, window)
         target = self.target_of(agent, window, ask, switched=agent.model == own.model)
         long = len(window.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
-        messages = await _done(partial(decoded, window.messages), aside=long)
-        messages = await self._loaded(tenant, session, messages)
+        messages = await done(partial(decoded, window.messages), aside=long)
+        messages = await self._contents.texts(tenant, session, messages)
         states = await self._states(tenant, session, window) if past_states_needed(agent) else ()
 
-        def build() -> Compiled:
-            sources = _sources(session, window, agent, target, ask, messages, states)
-            return compile_context(sources, self._targets.counter(target.estimator).repeated)
+        sources = await done(partial(_sources, session, window, agent, target, ask, messages, states), aside=long)
+        return await self.compiled(tenant, session, window, sources, ask.media)
 
-        compiled = await _done(build, aside=long)
-        stored, faults = await self._media(tenant, session, compiled, ask.media)
-        media = {**stored, **ask.media}
-        written, digest = await _done(partial(_written, compiled, media), aside=long or _heavy(media))
-        return Prepared(window, compiled, written, digest, budget(target, agent, compiled.measured), faults)
+    async def compiled(self, tenant: UUID, session: UUID, window: Window, sources: Sources, brought: Mapping[str, bytes] = NOTHING) -> Prepared:
+        """What these sources of that window come to. `brought`: bytes of blobs that are not stored, by digest. Raises `InvalidOrigins`."""
+        target = sources.target
+        long = len(sources.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
+        compiled = await done(partial(compile_context, sources, self._targets.counter(target.estimator).repeated), aside=long)
+        stored, faults = await self._contents.media(tenant, session, compiled.request.messages, brought)
+        media = {**stored, **brought}
+        written, digest = await done(partial(_written, compiled, media), aside=long or heavy(media))
+        return Prepared(window, compiled, written, digest, budget(target, sources.agent, compiled.measured), faults)
 
-    async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window:
-        """The window at a head. Raises `NotFound`."""
-        window = await self._store.ledger.window(tenant, session, at_seq)
+    async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None, line: Line | None = None) -> Window:
+        """The window at a head, along another line where one is given. Raises `NotFound`."""
+        window = await self._store.ledger.window(tenant, session, at_seq, line)
         if window is None:
             raise NotFound("There is no such session.")
         return window
@@ -165,48 +170,11 @@ class Inputs:
         target = self._targets.resolve(choice, frozen, ask.model_pointer, ask.model_pointer or "/model")
         return target if ask.dialect in (None, target.dialect) else self._targets.other_dialect(target, ask.dialect)
 
-    async def _loaded(self, tenant: UUID, session: UUID, messages: list[SourceMessage]) -> list[SourceMessage]:
-        """The messages with the texts that lie in blobs put back; media stay references until they are written."""
-        digests = [blob.digest for message in messages if message.entry.blobs for blob in text_blobs(message.body)]
-        if not digests:
-            return messages
-        texts = await self._store.blobs.load(tenant, session, digests)
-        return [
-            SourceMessage(message.entry, with_parts(message.body, tuple([loaded(part, texts) for part in message.body.parts])))
-            if message.entry.blobs
-            else message
-            for message in messages
-        ]
-
     async def _states(self, tenant: UUID, session: UUID, window: Window) -> States:
         """The states of the session up to the window's head, oldest first, the newest of them where there are too many."""
         chosen = EntryFilter(line=None, kinds=(StateChanged.kind,), at_seq=window.head_seq, descending=True)
         entries = await self._store.ledger.entries(tenant, session, chosen, PAST_STATES_MAX)
         return tuple([(entry.seq, StateChanged.decode(entry.payload).state) for entry in reversed(entries) if entry.payload is not None])
-
-    async def _media(
-        self, tenant: UUID, session: UUID, compiled: Compiled, brought: Mapping[str, bytes]
-    ) -> tuple[Mapping[str, bytes], tuple[Violation, ...]]:
-        """The stored bytes that the messages name, each held against its digest, and what is missing or not what it was.
-
-        `brought`: digests whose bytes came with the request and are not stored.
-        """
-        digests = [
-            part.blob.digest
-            for message in compiled.request.messages
-            for part in message.parts
-            if isinstance(part, Media) and part.blob is not None and part.blob.digest not in brought
-        ]
-        if not digests:
-            return {}, ()
-        held = await self._store.blobs.load(tenant, session, digests)
-        contents = {digest: content for digest, (_, content) in held.items()}
-        whole = await _done(partial(_whole, contents), aside=_heavy(contents))
-        broken = [digest for digest in dict.fromkeys(digests) if digest not in whole]
-        return whole, tuple(
-            Violation("", "blob-corrupt" if digest in held else "blob-missing", f"The bytes of {digest} are not there as they were stored.")
-            for digest in broken
-        )
 
 
 def agent_in_force(settings: Mapping[str, Entry]) -> tuple[str, int]:
@@ -229,22 +197,16 @@ def state_in_force(settings: Mapping[str, Entry]) -> tuple[Mapping[str, Any], in
     return StateChanged.decode(changed.payload).state, changed.seq
 
 
-def plan_in_force(settings: Mapping[str, Entry]) -> tuple[PlanChanged | None, int | None]:
-    """What the last plan control came to, with the plan that holds, and its entry; None where there was none."""
-    changed = settings.get(PlanChanged.kind)
-    if changed is None or changed.payload is None:
-        return None, None
-    return PlanChanged.decode(changed.payload), changed.seq
-
-
 def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target, ask: Ask, messages: list[SourceMessage], states: States) -> Sources:
     state, state_seq = state_in_force(window.settings)
-    change, plan_seq = plan_in_force(window.settings)
+    change, plan_seq = plan_in_force(window.settings.get(PlanChanged.kind), window.line)
     return Sources(
         session_id=format_id(SESSION, session),
         head_seq=window.head_seq,
         history_message_count=window.history_message_count,
-        window_from_seq=window.line.pieces[0].from_seq,
+        window_from_seq=window.line.window[0].from_seq,
+        line_from_seq=window.line.first_seq,
+        checkpoint=checkpoint_in_force(window.checkpoint),
         agent=agent,
         target=target,
         messages=tuple(_of_running_turn(messages, ask)),
@@ -259,6 +221,7 @@ def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target
         plan_seq=plan_seq,
         skill_snapshots=skill_snapshots(window.folds),
         states=states,
+        pruned=pruned_results(window.folds),
     )
 
 
@@ -278,23 +241,9 @@ def _of_running_turn(messages: list[SourceMessage], ask: Ask) -> list[SourceMess
 def query_digest(*facts: object) -> str:
     """16 hex digits that name a query, a revision, a target and the compiler: the second half of a model input's ETag."""
     text = lossless.dumps([COMPILER_VERSION, *VERSIONS.values(), *(str(fact) for fact in facts)])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-async def _done(work: Callable[[], Done], *, aside: bool) -> Done:
-    """The work's result; `aside`: done beside the event loop, which it would hold up."""
-    return await asyncio.to_thread(work) if aside else work()
+    return text_digest(text).removeprefix("sha256:")[:16]
 
 
 def _written(compiled: Compiled, media: Mapping[str, bytes]) -> tuple[Written, str]:
     written = FORMATS[compiled.request.target.dialect].write_request(compiled.request, media)
     return written, blob_digest(written.body)
-
-
-def _heavy(contents: Mapping[str, bytes]) -> bool:
-    return sum(map(len, contents.values())) > MEDIA_ON_LOOP_BYTES_MAX
-
-
-def _whole(contents: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Those of the blobs whose bytes are what their digest says."""
-    return {digest: content for digest, content in contents.items() if blob_digest(content) == digest}

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from app.entries.settings import PlanChanged
+from app.entries.settings import PlanChanged, plan_in_force
 from app.services.session_ids import session_row
 from app.storage.rows import EntryFilter
 from app.storage.store import Store
@@ -16,12 +16,12 @@ class Plans:
         self._store = store
 
     async def view(self, tenant: UUID, session_id: str) -> dict[str, Any]:
-        """The Plan resource: the last valid plan, and what the last control came to. Raises `NotFound`."""
+        """The Plan resource: the plan that holds, and what the last control came to. Raises `NotFound`."""
         row = await session_row(self._store.sessions, tenant, session_id)
         chosen = EntryFilter(line=None, kinds=(PlanChanged.kind,), descending=True)
         found = await self._store.ledger.entries(tenant, row.session_id, chosen, 1)
-        change = PlanChanged.decode(found[0].payload) if found and found[0].payload is not None else None
-        view: dict[str, Any] = {"object": "plan", "session_id": session_id, "seq": found[0].seq if found else None, "plan": None, "last_change": None}
+        change, seq = plan_in_force(found[0] if found else None, row.line)
+        view: dict[str, Any] = {"object": "plan", "session_id": session_id, "seq": seq, "plan": None, "last_change": None}
         if change is None:
             return view
         told = {"operation": change.operation, "accepted": change.accepted, "feedback": change.feedback, "call_id": change.call_id}

@@ -61,13 +61,16 @@ class Relay:
                     case Deltas(deltas):
                         for delta in deltas:
                             self._say(delta, running)
-                    case AttemptFailed(n, fault, retry_in_ms):
-                        error = TurnError(fault.code, fault.detail, fault.http_status)
-                        running.stream.emit(*event("attempt.failed", attempt=n, error=error.to_json(), retry_in_ms=retry_in_ms))
-                        if retry_in_ms is None:
-                            self.failed = error
+                    case AttemptFailed() as failed:
+                        self._fail(failed, running)
                     case _:
                         pass
+
+    def _fail(self, failed: AttemptFailed, running: Running) -> None:
+        error = TurnError(failed.fault.code, failed.fault.detail, failed.fault.http_status)
+        running.stream.emit(*event("attempt.failed", attempt=failed.n, error=error.to_json(), retry_in_ms=failed.retry_in_ms))
+        if failed.retry_in_ms is None:
+            self.failed = error
 
     def _say(self, delta: Delta, running: Running) -> None:
         if isinstance(delta, ToolCallStarted):

@@ -89,7 +89,10 @@ class Facts:
 
 @dataclass(slots=True)
 class Running:
-    """A turn under this process's claim. `entries` are its own, long texts inline; `head_seq` is the head as last seen."""
+    """A turn under this process's claim. `entries` are its own, long texts inline; `head_seq` is the head as last seen.
+
+    `compactable`: False once nothing was found to summarise after a call that was too large.
+    """
 
     facts: Facts
     policy: Policy
@@ -103,6 +106,7 @@ class Running:
     media: Mapping[str, bytes] = field(default_factory=dict)
     others: dict[tuple[str, int], AgentRevision] = field(default_factory=dict)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
+    compactable: bool = True
     lost: bool = False
     draining: bool = False
     releasing: bool = False
@@ -115,7 +119,7 @@ class Running:
     @property
     def life(self) -> Life:
         """The turn as its entries tell it, and whether the process is about to end."""
-        return read_life(self.entries, self.policy, input_seq=self.facts.input_seq, cut=self.cut)
+        return read_life(self.entries, self.policy, input_seq=self.facts.input_seq, cut=self.cut, compactable=self.compactable)
 
     @property
     def cut(self) -> CutReason | None:

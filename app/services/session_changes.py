@@ -1,4 +1,4 @@
-"""What changes a session without a message: its title and metadata, its agent, its model, its line."""
+"""What changes a session without a message: its title and metadata, its agent, its model, its line, its checkpoint."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ from app.config.limits import APPEND_TRIES_MAX
 from app.context.model_params import params_faults
 from app.context.sources import AgentRevision
 from app.entries import lossless
+from app.entries.compactions import CheckpointSelected
 from app.entries.errors import Fault, HeadMismatch, Invalid, NotFound, PendingAction, SessionBusy
 from app.entries.folds import Rewound
 from app.entries.ids import TURN, parse_id
@@ -16,10 +17,12 @@ from app.entries.line import rewound
 from app.entries.messages import NewEntry
 from app.entries.settings import AgentAdopted, ModelSwitched
 from app.models.resolve import Limits, ModelChoice
+from app.services.checkpoints import Checkpoints
 from app.services.revisions import Revisions
+from app.services.session_ids import session_uuid
 from app.services.sessions import Sessions, check_metadata
 from app.services.targets import Targets
-from app.services.turns.endings import Endings
+from app.services.turns.endings import REFUSING, Endings
 from app.storage.rows import SessionRow
 from app.storage.store import Store
 from app.storage.types import Append, SessionPatch
@@ -35,6 +38,7 @@ class Change:
     agent: str | None = None
     agent_revision: int | Literal["latest"] | None = None
     model: Mapping[str, Any] | None = None
+    checkpoint: str | None = None
     expected_head: int | None = None
     expected_meta: int | None = None
 
@@ -42,26 +46,35 @@ class Change:
 class SessionChanges:
     """Every change is one append, beside a running turn if need be; one that fails changes nothing at all."""
 
-    def __init__(self, store: Store, sessions: Sessions, revisions: Revisions, targets: Targets, endings: Endings) -> None:
+    def __init__(self, store: Store, sessions: Sessions, revisions: Revisions, targets: Targets, endings: Endings, checkpoints: Checkpoints) -> None:
         self._store = store
         self._endings = endings
         self._sessions = sessions
         self._revisions = revisions
         self._targets = targets
+        self._checkpoints = checkpoints
 
     async def patch(self, tenant: UUID, session_id: str, change: Change) -> SessionRow:
-        """The row after the change. Raises `NotFound`, `HeadMismatch`, `Invalid` for an agent or a model that cannot be adopted.
+        """The row after the change. Raises `NotFound`, `HeadMismatch`, `Invalid` for an agent, a model or a checkpoint that cannot be had.
 
-        What is decided from the row expects its head, and is decided again where the head moved meanwhile.
+        What is decided from the row expects its head, and is decided again where the head moved meanwhile. A checkpoint is chosen while the
+        session is idle; else that is a `SessionBusy` or `PendingAction`.
         """
+        session = session_uuid(session_id)
+        return await self._endings.after_the_gone(tenant, session, lambda: self._patch(tenant, session_id, change))
+
+    async def _patch(self, tenant: UUID, session_id: str, change: Change) -> SessionRow:
+        idle = change.checkpoint is not None
         for left in reversed(range(APPEND_TRIES_MAX)):
             row = await self._sessions.find(tenant, session_id)
+            if idle:
+                row = await self._endings.make_room(tenant, row, REFUSING)
             _check_expected(row, change)
             entries, patch = await self._decide(tenant, row, change)
             if not entries and patch is None:
                 return row
             expected = row.head_seq if entries else change.expected_head
-            append = Append(entries=tuple(entries), session=patch, beside=True, expected_head=expected)
+            append = Append(entries=tuple(entries), session=patch, beside=not idle, refuse_pending=idle, expected_head=expected)
             try:
                 await self._store.ledger.append(tenant, row.session_id, append)
             except HeadMismatch:
@@ -83,10 +96,11 @@ class SessionChanges:
             adopted = await self._wanted(tenant, row, change)
             follows = change.agent_revision in (None, "latest")
             if (adopted.name, adopted.revision, follows) != (row.agent, row.agent_revision, row.agent_follows):
-                keeps = adopted.model == agent.model
+                same = adopted.model == agent.model
+                keeps = same and row.model is not None
                 entries.append(NewEntry(AgentAdopted.kind, AgentAdopted(adopted.name, adopted.revision, follows, keeps).encode()))
                 patch = replace(patch, agent=adopted.name, agent_revision=adopted.revision, agent_follows=follows)
-                if not keeps:
+                if not same:
                     patch = replace(patch, clear_model=True, clear_dispatched=True)
             agent = adopted
         if change.model is not None:
@@ -94,6 +108,11 @@ class SessionChanges:
             entries.append(NewEntry(ModelSwitched.kind, switched.encode()))
             shown = {"upstream": switched.upstream, "name": switched.name, "params": dict(switched.params)}
             patch = replace(patch, model=lossless.dumps(shown), clear_model=False, clear_dispatched=True)
+        if change.checkpoint is not None:
+            line = await self._checkpoints.chosen(tenant, row.session_id, row.line, change.checkpoint, row.head_seq)
+            if line != row.line:
+                chosen = None if line.covered is None else line.covered.checkpoint_id
+                entries.append(NewEntry(CheckpointSelected.kind, CheckpointSelected(chosen).encode(), line=line.spelled()))
         return entries, None if patch == SessionPatch(expected_meta=change.expected_meta) else patch
 
     async def _wanted(self, tenant: UUID, row: SessionRow, change: Change) -> AgentRevision:

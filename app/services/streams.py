@@ -13,8 +13,8 @@ from uuid import UUID
 
 from app.config.limits import DELTA_READ_ROWS_MAX, FLUSH_ROWS_MAX, POLL_MS, STREAM_MEMORY_BYTES_MAX
 from app.entries.errors import LedgerError, Unavailable
+from app.storage.claim_rows import DeltaCursor, DeltaWrite
 from app.storage.deltas import Deltas
-from app.storage.rows import DeltaCursor, DeltaWrite
 from app.storage.types import EventRow
 
 REST = frozenset({"turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted", "turn.requires_action"})

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from uuid import UUID
 
+from app.storage.claim_rows import ExpiredClaim, Renewal
 from app.storage.pool import Pool
-from app.storage.rows import ExpiredClaim, Renewal
 
 Held = Collection[tuple[UUID, int]]
 """Claims as (session, fence)."""

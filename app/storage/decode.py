@@ -99,6 +99,9 @@ def session(document: str) -> SessionRow:
         created_at=datetime.fromisoformat(row["created_at"]),
         active_at=datetime.fromisoformat(row["active_at"]),
         usage=row["usage"],
+        compaction_count=row["compaction_count"],
+        parent_session=None if row["parent_session"] is None else UUID(row["parent_session"]),
+        parent_seq=row["parent_seq"],
     )
 
 
@@ -124,6 +127,7 @@ def turn(row: Any) -> TurnRow:
         row["claims"],
         row["created_at"],
         row["settled_at"],
+        row["session_id"],
     )
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from app.storage.claim_rows import DeltaCursor, DeltaRow, DeltaWrite
 from app.storage.pool import Pool
-from app.storage.rows import DeltaCursor, DeltaRow, DeltaWrite
 
 
 class Deltas:

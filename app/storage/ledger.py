@@ -8,21 +8,26 @@ from uuid import UUID
 from app.config.limits import LINES_PAGE_BYTES, LINES_RUN_ENTRIES, LIST_LIMIT_MAX, WINDOW_MESSAGES_MAX, WINDOW_PAGE_ENTRIES
 from app.entries.errors import Conflict
 from app.entries.kinds import SETTINGS_KINDS
-from app.entries.line import Line, decode_line
+from app.entries.line import PLAIN, Line, decode_line
 from app.entries.messages import Entry
 from app.storage import decode
 from app.storage.append_arguments import APPEND, arguments
 from app.storage.groups import Groups, is_plain
 from app.storage.pool import Pool
-from app.storage.rows import EntryFilter, Lines, Problem, Verified, Window
+from app.storage.rows import EntryFilter, Lines, Problem, Shared, Verified, Window
 from app.storage.types import Append, Appended
 
 PROBLEMS_MAX = 100
 """Problems that one verification names; it stops there."""
 
-_WINDOW = "SELECT * FROM ledger.window_v1($1, $2, $3, $4, $5, $6)"
+_PLAIN_LINE = "[[1,null,null]]"
+"""The plain line where it has to be said."""
+
+_WINDOW = "SELECT * FROM ledger.window_v2($1, $2, $3, $4, $5, $6, $7)"
 _ENTRIES = "SELECT * FROM ledger.entries_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
 _LINES = "SELECT * FROM ledger.entry_lines_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+_SETTINGS = "SELECT * FROM ledger.settings_v1($1, $2, $3, $4)"
+_FORK = "SELECT message_count, turn_count, pieces FROM ledger.fork_v1($1, $2)"
 _LINE = "SELECT ledger.line_v1($1, $2, $3)"
 _HEAD = "SELECT head_seq, head_digest, message_count, line FROM ledger.session_head_v1($1, $2)"
 _VERIFY = "SELECT * FROM ledger.verify_v1($1, $2, $3, $4, $5, $6, $7)"
@@ -46,19 +51,22 @@ class Ledger:
         rows = await self._pool.fetch(APPEND, *arguments(tenant, session, append))
         return decode.appended(rows[0])
 
-    async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window | None:
-        """The window as it stands, or as it stood when `at_seq` was the head; None for an unknown session.
+    async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None, line: Line | None = None) -> Window | None:
+        """The window as it stands, or as it stood when `at_seq` was the head, along `line` instead of the session's own where one is
+        given; None for an unknown session.
 
         One statement unless it holds more than `WINDOW_PAGE_ENTRIES` entries. Raises `Conflict("window-too-large")` rather
         than leave anything out.
         """
-        rows = await self._pool.fetch(_WINDOW, tenant, session, at_seq, list(SETTINGS_KINDS), WINDOW_PAGE_ENTRIES, None)
+        along = None if line is None else line.encode() or _PLAIN_LINE
+        rows = await self._pool.fetch(_WINDOW, tenant, session, at_seq, along, list(SETTINGS_KINDS), WINDOW_PAGE_ENTRIES, None)
         if not rows:
             return None
         head, rest = decode.window_head(rows[0]), rows[1:]
         settings: dict[str, Entry] = {}
         messages: list[Entry] = []
         folds: list[Entry] = []
+        checkpoint: Entry | None = None
         while True:
             read = 0
             last = 0
@@ -67,14 +75,17 @@ class Ledger:
                 if part == "s":
                     settings[entry.kind] = entry
                     continue
+                if part == "c":
+                    checkpoint = entry
+                    continue
                 (messages if part == "m" else folds).append(entry)
                 read, last = read + 1, entry.seq
             if read < WINDOW_PAGE_ENTRIES:
                 break
             if len(messages) > WINDOW_MESSAGES_MAX:
                 raise Conflict("The window holds too many messages; compact the session or rewind it.", "window-too-large")
-            rest = await self._pool.fetch(_WINDOW, tenant, session, head.head_seq, None, WINDOW_PAGE_ENTRIES, last)
-        return replace(head, messages=tuple(messages), folds=tuple(folds), settings=settings)
+            rest = await self._pool.fetch(_WINDOW, tenant, session, head.head_seq, along, None, WINDOW_PAGE_ENTRIES, last)
+        return replace(head, messages=tuple(messages), folds=tuple(folds), settings=settings, checkpoint=checkpoint)
 
     async def entries(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> list[Entry]:
         """At most `limit` entries that fit, in the filter's order. An unknown session has none."""
@@ -117,8 +128,18 @@ class Ledger:
         rows = await self._pool.fetch(_LINE, tenant, session, seq)
         return decode_line(rows[0][0])
 
+    async def settings(self, tenant: UUID, session: UUID, seq: int) -> dict[str, Entry]:
+        """The latest entry of each settings kind when `seq` was the head, by kind."""
+        rows = await self._pool.fetch(_SETTINGS, tenant, session, seq, list(SETTINGS_KINDS))
+        return {entry.kind: entry for entry in map(decode.entry, rows)}
+
+    async def shared(self, tenant: UUID, session: UUID) -> Shared | None:
+        """What a fork shares with its ancestry; None for any other session."""
+        rows = await self._pool.fetch(_FORK, tenant, session)
+        return Shared(rows[0][0], rows[0][1], decode_line(rows[0][2])) if rows else None
+
     async def verify(self, tenant: UUID, session: UUID, progress: Callable[[int], None] | None = None) -> Verified | None:
-        """Walks the chain from the first entry to the head of now, in pages; None for an unknown session.
+        """Walks the chain from the first entry to the head of now, a fork's through its ancestry, in pages; None for an unknown session.
 
         `progress` hears the seq reached after each page. What was erased is no problem: the chain covers
         its digest. The blobs that entries name are digested too.
@@ -129,14 +150,18 @@ class Ledger:
         head_seq, head_digest, head_messages, head_line = rows[0]
         seq, digest, messages = 0, bytes(32), 0
         problems: list[Problem] = []
-        while seq < head_seq and len(problems) < PROBLEMS_MAX:
-            page = (await self._pool.fetch(_VERIFY, tenant, session, seq, head_seq, digest, messages, LIST_LIMIT_MAX))[0]
-            problems += [Problem(at, what) for at, what in zip(page["problem_seqs"], page["problems"], strict=True)]
-            if page["last_seq"] is None:
-                break
-            seq, digest, messages = page["last_seq"], page["last_digest"], page["messages"]
-            if progress is not None:
-                progress(seq)
+        shared = await self.shared(tenant, session)
+        for piece in (PLAIN if shared is None else shared.whole).pieces:
+            holder = session if piece.session is None else UUID(piece.session)
+            last = head_seq if piece.through_seq is None else piece.through_seq
+            while seq < last and len(problems) < PROBLEMS_MAX:
+                page = (await self._pool.fetch(_VERIFY, tenant, holder, seq, last, digest, messages, LIST_LIMIT_MAX))[0]
+                problems += [Problem(at, what) for at, what in zip(page["problem_seqs"], page["problems"], strict=True)]
+                if page["last_seq"] is None:
+                    break
+                seq, digest, messages = page["last_seq"], page["last_digest"], page["messages"]
+                if progress is not None:
+                    progress(seq)
         line = (await self._pool.fetch(_LINE, tenant, session, head_seq))[0][0]
         if not problems and (seq, digest, messages, line) != (head_seq, head_digest, head_messages, head_line):
             problems.append(Problem(head_seq, "head"))

@@ -1,4 +1,4 @@
-"""What reads give, as frozen values; what writes take is in `types`."""
+"""What reads give, as frozen values; what writes take is in `types`, what claims and the delta log give in `claim_rows`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,8 +26,9 @@ class StoredAnswer:
 class SessionRow:
     """A session as it stands. `model`, `metadata` and `usage` are JSON texts; `running_turn` and `fence` come from its claim.
 
-    `usage`: `{"input", "cached", "cache_write", "output", "reasoning", "calls"}`, all integers. `fence` is the last fence given,
-    whether a claim stands or not; `running_turn` is None without one, `lease_until` and `stop_requested_at` too.
+    `usage`: `{"input", "cached", "cache_write", "output", "reasoning", "calls"}`, all integers, of the main calls alone;
+    `compaction_count` counts those for summaries. `fence` is the last fence given, whether a claim stands or not; `running_turn` is None
+    without one, `lease_until` and `stop_requested_at` too. A fork left `parent_session` behind `parent_seq`.
     """
 
     tenant: UUID
@@ -57,6 +58,9 @@ class SessionRow:
     created_at: datetime
     active_at: datetime
     usage: str
+    compaction_count: int = 0
+    parent_session: UUID | None = None
+    parent_seq: int | None = None
 
     @property
     def status(self) -> Literal["busy", "pending", "idle"]:
@@ -71,7 +75,8 @@ class TurnRow:
     """A turn. `follows` is a turn's number, 0 for the start; `options`, `error`, `pending`, `usage` are JSON texts or None.
 
     Its entries lie between `first_seq` and `last_seq` (the head after it settled; None while it has not). `claims` counts who
-    held it: the next holder logs events from `claims` × `EVENT_IDS_PER_CLAIM` + 1 on.
+    held it: the next holder logs events from `claims` × `EVENT_IDS_PER_CLAIM` + 1 on. `session` holds it: the one that was asked, or one of
+    a fork's ancestry, with which the usage stays.
     """
 
     number: int
@@ -89,6 +94,7 @@ class TurnRow:
     claims: int
     created_at: datetime
     settled_at: datetime | None
+    session: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,56 +139,6 @@ class AccuracyRow:
     within: int
     mean_ratio: float
     p95_ratio: float
-
-
-@dataclass(frozen=True, slots=True)
-class Renewal:
-    """Of the claims asked for, as (session, fence): those that are no longer held, and those whose holder is asked to stop."""
-
-    lost: frozenset[tuple[UUID, int]] = frozenset()
-    stopped: frozenset[tuple[UUID, int]] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class ExpiredClaim:
-    """A claim that ran out, or whose holder ignores a stop request."""
-
-    tenant: UUID
-    session: UUID
-    turn: int
-    fence: int
-
-
-@dataclass(frozen=True, slots=True)
-class DeltaWrite:
-    """One row for the delta log, written by the holder of `fence`."""
-
-    tenant: UUID
-    session: UUID
-    turn: int
-    fence: int
-    n: int
-    body: str
-
-
-@dataclass(frozen=True, slots=True)
-class DeltaCursor:
-    """Asks for the events of a turn with ids above `after`."""
-
-    tenant: UUID
-    session: UUID
-    turn: int
-    after: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class DeltaRow:
-    """One logged event."""
-
-    session: UUID
-    turn: int
-    n: int
-    body: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +237,15 @@ class Window:
     folds: tuple[Entry, ...]
     settings: Mapping[str, Entry]
     checkpoint: Entry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What a fork shares: how many messages and turns came before its own entries, and its whole ledger as a line."""
+
+    message_count: int
+    turn_count: int
+    whole: Line
 
 
 @dataclass(frozen=True, slots=True)

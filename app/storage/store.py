@@ -2,6 +2,7 @@
 
 from app.storage.agents import Agents
 from app.storage.blobs import Blobs
+from app.storage.checkpoints import Checkpoints
 from app.storage.claims import Claims
 from app.storage.deltas import Deltas
 from app.storage.idempotency import Idempotency
@@ -11,8 +12,9 @@ from app.storage.pool import Pool
 from app.storage.sessions import Sessions
 from app.storage.states import States
 from app.storage.turns import Calls, Turns
+from app.storage.usage import UsageTotals
 
-HEAD_REVISION = "0005"
+HEAD_REVISION = "0008"
 """The migration that this build needs; `Store.revision()` says which one the database has."""
 
 
@@ -26,6 +28,8 @@ class Store:
         self.states = States(pool)
         self.turns = Turns(pool)
         self.calls = Calls(pool)
+        self.usage = UsageTotals(pool)
+        self.checkpoints = Checkpoints(pool)
         self.agents = Agents(pool)
         self.keys = Keys(pool)
         self.blobs = Blobs(pool)

@@ -15,6 +15,9 @@ from app.storage.rows import StoredAnswer
 NEW_TURN = -1
 """Stands for the turn that the same append opens, in `NewEntry.turn`, `Claim.turn`, `CallWrite.turn`, `EventRow.turn` and `IdempotencyWrite.turn`."""
 
+NO_TURN = 0
+"""Stands for no turn where a claim, or a call, has none: a session that is held for a compaction alone."""
+
 EVENT_IDS_PER_CLAIM = 1_000_000
 """The k-th claim of a turn (from 0) logs its events from k × this + 1 on, so that ids rise whoever writes."""
 
@@ -32,7 +35,8 @@ class Claim:
 class OpenSession:
     """The row of a new session. `Conflict("exists")` where the external id is taken for that user.
 
-    `agent_follows`: the session adopts newer revisions of its agent. `user` and `external_id` must hold no NUL.
+    `agent_follows`: the session adopts newer revisions of its agent. `user` and `external_id` must hold no NUL. With `parent` it is a fork
+    of that session behind `parent_seq`, which is its head before its first entry; `Invalid` where a turn is under way there.
     """
 
     agent: str | None = None
@@ -43,6 +47,8 @@ class OpenSession:
     metadata: str = "{}"
     user: str | None = None
     external_id: str | None = None
+    parent: UUID | None = None
+    parent_seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

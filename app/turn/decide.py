@@ -14,6 +14,8 @@ Choices that the contract leaves open:
   nothing, it settles as completed.
 - A stop or an interruption that comes while calls are open closes all of them, also those that run: a client's result that
   arrives later finds the turn settled.
+- A call that the provider found too large is made once more after a compaction, as long as no tool of the turn was at work. The call after it
+  is a step of its own; one that was refused so has spent nothing of what a plan may still repair.
 - An agent that was called and fails gives its caller an error result; only the turn's limit of steps ends them both.
 """
 
@@ -24,7 +26,7 @@ from app.entries.plans import CallReason, Exposure
 from app.entries.trace import TurnError
 from app.turn.admission import rejection
 from app.turn.life import CallLife, Cut, Life, RunLife
-from app.turn.moves import Call, Done, Mend, Move, Return, Settle
+from app.turn.moves import Call, Compact, Done, GiveUp, Mend, Move, Return, Settle
 from app.turn.open_calls import close, next_of_open, outcome_unknown
 from app.turn.recovery import left, recover
 
@@ -46,6 +48,9 @@ def _next(life: Life) -> Move:
     unfinished = next((call for call in life.calls if call.status is None), None)
     if unfinished is not None:
         return _mend(unfinished, life.cut)
+    asked = next((one for one in life.compactions if one.applied is None), None)
+    if asked is not None:
+        return GiveUp(asked.requested_seq, asked.run)
     cut = life.cut or _cut_of(life.last_main)
     if cut is None:
         return _left_alone(life)
@@ -82,7 +87,7 @@ def _has_more(life: Life) -> bool:
     if last is None or last.status in ("cancelled", "interrupted", "abandoned"):
         return True
     if last.status != "completed":
-        return life.current.answers is not None
+        return life.current.answers is not None or _smaller(life.current, last, life) is not None
     return bool(last.tools) or not isinstance(_left_alone(life), Settle)
 
 
@@ -99,7 +104,7 @@ def _cut_short(cut: Cut, life: Life) -> Move:
 def _after(run: RunLife, last: CallLife, life: Life) -> Move:
     """No call of the run is open: go on, give an answer back to who called, or end."""
     if last.status in ("failed", "refused"):
-        return _end(run, life, last.error or TurnError("upstream-error", "The model call failed."))
+        return _smaller(run, last, life) or _end(run, life, last.error or TurnError("upstream-error", "The model call failed."))
     recovery = recover(run, life.calls, last)
     if isinstance(recovery, str):
         return _end(run, life, TurnError(recovery, _ENDS[recovery]))
@@ -114,6 +119,18 @@ def _after(run: RunLife, last: CallLife, life: Life) -> Move:
     # Without what its provider put with a text, and wants back in an answer alone.
     texts = () if last.answer is None else tuple(Text(part.text, part.blob) for part in last.answer.parts if isinstance(part, Text))
     return _give_back(run.answers, life, texts or (Text("The agent gave no answer in words."),), is_error=withheld or not texts)
+
+
+def _smaller(run: RunLife, last: CallLife, life: Life) -> Move | None:
+    """What follows a call that was too large for its provider: a compaction, and with its checkpoint the call once more. None: nothing does."""
+    calls = [call for call in run.calls if call.main]
+    at_work = any(tool.starts or tool.result_seq is not None for tool in life.tools.values())
+    if not last.overflowed or at_work or (len(calls) > 1 and calls[-2].overflowed):
+        return None
+    asked = [one for one in life.compactions if one.trigger == "overflow" and one.step_index == last.step_index]
+    if asked:
+        return _call(life, run, last.reason, last.receipt_seq, last.exposure) if asked[-1].applied else None
+    return Compact(last.step_index, run.index) if life.compactable and life.steps < life.policy.max_steps else None
 
 
 def _call(life: Life, run: RunLife, reason: CallReason, receipt_seq: int | None, exposure: Exposure = "ordinary") -> Move:

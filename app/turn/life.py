@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from app.entries.compactions import Trigger
 from app.entries.messages import Answer
 from app.entries.parts import ToolCall
-from app.entries.plans import Exposure
+from app.entries.plans import CallReason, Exposure
 from app.entries.trace import AgentMode, CallStatus, CutReason, Decided, TurnError, TurnSettled
 from app.turn.policy import AgentPolicy, Policy, ToolPolicy
 
@@ -50,7 +51,8 @@ class CallLife:
     """One model call. `status` is None until it has finished; `tools` are the calls of its answer, in order.
 
     `declared`, `allowed` and `exposure` are what it was shown; `controls` those that its answer used, `accepted` whether each change of
-    the plan among them was accepted, `change_seq` the entry of the last.
+    the plan among them was accepted, `change_seq` the entry of the last. `reason` and `receipt_seq` are what it was made for; `pressed`: it
+    went out while compaction was due.
     """
 
     call_id: str
@@ -66,6 +68,28 @@ class CallLife:
     controls: tuple[str, ...] = ()
     accepted: list[bool] = field(default_factory=list)
     change_seq: int | None = None
+    reason: CallReason = "input_received"
+    receipt_seq: int | None = None
+    pressed: bool = False
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether the provider found it too large and nothing of an answer was kept."""
+        return self.status == "failed" and self.error is not None and self.error.code == "upstream-overflow" and self.answer is None
+
+
+@dataclass(slots=True)
+class CompactionLife:
+    """A summary that was asked for before the main call `step_index`, or after it where the provider found it too large.
+
+    `applied` is None until it ended, then whether a checkpoint came of it.
+    """
+
+    requested_seq: int
+    trigger: Trigger
+    step_index: int | None
+    run: int = 0
+    applied: bool | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -112,7 +136,8 @@ class RunLife:
 class Life:
     """Everything that `next_move` looks at. Read it with `read_life`; only `go_on` changes it afterwards.
 
-    `adopted_seq` is the session's last adoption of an agent, as far as it is known.
+    `adopted_seq` is the session's last adoption of an agent, as far as it is known. `compactable`: False once it is known that nothing
+    can be summarised after a call that was too large.
     """
 
     policy: Policy
@@ -122,6 +147,8 @@ class Life:
     cut: Cut | None = None
     settled: TurnSettled | None = None
     adopted_seq: int = 0
+    compactions: list[CompactionLife] = field(default_factory=list)
+    compactable: bool = True
 
     @property
     def steps(self) -> int:

@@ -116,6 +116,23 @@ class Mend:
 
 
 @dataclass(frozen=True, slots=True)
+class Compact:
+    """Summarise the older messages: the provider found the main call `step_index` of the run `run` too large (X-60). Whatever comes of it is
+    appended; where there is nothing to summarise, the turn ends with the call's error."""
+
+    step_index: int
+    run: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """A summary was asked for and nobody saw its end: append `compaction_failed`, and the end of its call, if it has one."""
+
+    requested_seq: int
+    run: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Settle:
     """Append `turn_settled`. `cut`: append an `interruption` of that reason before it, because none is there yet (X-79).
 
@@ -136,4 +153,4 @@ class Done:
     error: TurnError | None = None
 
 
-Move = Call | Start | Refuse | Return | Await | Close | Mend | Settle | Done
+Move = Call | Start | Refuse | Return | Await | Close | Mend | Compact | GiveUp | Settle | Done

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import get_args
 
+from app.entries.compactions import Checkpoint, CompactionFailed, CompactionRequested
 from app.entries.messages import Answer, Entry, ToolResult, decode
 from app.entries.parts import ToolCall
+from app.entries.plans import CallReason
 from app.entries.settings import PlanChanged
 from app.entries.trace import (
     TRACE_BODIES,
@@ -21,7 +24,7 @@ from app.entries.trace import (
     TurnSettled,
     decode_trace,
 )
-from app.turn.life import CallLife, Cut, Life, RunLife, ToolLife
+from app.turn.life import CallLife, CompactionLife, Cut, Life, RunLife, ToolLife
 from app.turn.policy import AgentPolicy, Policy
 
 # A stop by somebody is a cancelled turn; the end of the process that ran it is an interrupted one.
@@ -30,14 +33,22 @@ _CUT_BY_STOP: Mapping[StopReason, CutReason] = MappingProxyType(
 )
 
 
-def read_life(entries: Iterable[Entry], policy: Policy, *, input_seq: int | None = None, cut: CutReason | None = None, adopted_seq: int = 0) -> Life:
+def read_life(
+    entries: Iterable[Entry],
+    policy: Policy,
+    *,
+    input_seq: int | None = None,
+    cut: CutReason | None = None,
+    adopted_seq: int = 0,
+    compactable: bool = True,
+) -> Life:
     """The life that a turn's own entries tell, in the order of `seq`.
 
     A turn that repeats another, or whose input was not stored, may have no message of its own: what it answers to is
     `input_seq`. `cut` is a reason to end that stands in no entry yet, such as a holder that was found gone. `adopted_seq` is the entry by
-    which the session adopted an agent last, which is of no turn.
+    which the session adopted an agent last, which is of no turn. `compactable`: whether anything may be left to summarise.
     """
-    life = Life(policy, [RunLife(0, policy.agent, cause_seq=input_seq)], adopted_seq=adopted_seq)
+    life = Life(policy, [RunLife(0, policy.agent, cause_seq=input_seq)], adopted_seq=adopted_seq, compactable=compactable)
     go_on(life, entries)
     if cut is not None and life.cut is None:
         life.cut = Cut(cut)
@@ -59,6 +70,24 @@ def go_on(life: Life, entries: Iterable[Entry]) -> None:
             if call is not None:
                 call.accepted.append(change.accepted)
                 call.change_seq = entry.seq
+        else:
+            _add_compaction(life, entry, entry.payload)
+
+
+def _add_compaction(life: Life, entry: Entry, payload: str) -> None:
+    if entry.kind == CompactionRequested.kind:
+        asked = CompactionRequested.decode(payload)
+        life.compactions.append(CompactionLife(entry.seq, asked.trigger, asked.step_index, _run(life, entry).index))
+        return
+    if entry.kind == Checkpoint.kind:
+        ended, applied = Checkpoint.decode(payload).requested_seq, True
+    elif entry.kind == CompactionFailed.kind:
+        ended, applied = CompactionFailed.decode(payload).requested_seq, False
+    else:
+        return
+    for one in life.compactions:
+        if one.requested_seq == ended:
+            one.applied = applied
 
 
 def _add_message(life: Life, entry: Entry, payload: str) -> None:
@@ -94,17 +123,20 @@ def _add_trace(life: Life, entry: Entry, payload: str) -> None:
     match decode_trace(entry.kind, payload):
         case ModelCallStarted() as started:
             main = started.purpose == "main"
-            _begin(life, entry, CallLife(started.call_id, started.step_index, main, started.tools, started.allowed, started.exposure))
+            begun = CallLife(started.call_id, started.step_index, main, started.tools, started.allowed, started.exposure)
+            begun.reason = next((known for known in get_args(CallReason) if known == started.reason), begun.reason)
+            begun.receipt_seq, begun.pressed = started.receipt_seq, started.pressed
+            _begin(life, entry, begun)
         case ModelCallFinished() as finished:
             call = _call(life, finished.call_id)
             if call is None:  # a refused preflight may have no start of its own
                 call = CallLife(finished.call_id, life.steps)
                 _begin(life, entry, call)
             call.status, call.error, call.controls = finished.status, finished.error, finished.controls
-        case ToolStarted() as begun if begun.tool_call_id in life.tools:
-            life.tools[begun.tool_call_id].starts += 1
-            if begun.invocation is not None:
-                _enter(life, entry, begun)
+        case ToolStarted() as tool if tool.tool_call_id in life.tools:
+            life.tools[tool.tool_call_id].starts += 1
+            if tool.invocation is not None:
+                _enter(life, entry, tool)
         case ToolRejected(tool_call_id, _, code) if tool_call_id in life.tools:
             life.tools[tool_call_id].rejected = code
         case ApprovalRequested(tool_call_id) if tool_call_id in life.tools:

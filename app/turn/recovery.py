@@ -48,5 +48,5 @@ def recover(run: RunLife, calls: list[CallLife], last: CallLife) -> tuple[Exposu
 
 def left(calls: list[CallLife]) -> tuple[int, int]:
     """The repairs and the execution-only calls that the turn may still make."""
-    made = [call.exposure for call in calls]
+    made = [call.exposure for call in calls if not call.overflowed]
     return max(0, REPAIRS_MAX - made.count("plan_repair")), max(0, RECOVERIES_MAX - made.count("execution_only"))

@@ -235,11 +235,7 @@ async def test_unknown_capacity_is_refused_and_nothing_stored(client: httpx.Asyn
 
 
 async def test_what_is_not_built_yet_is_said_and_never_ignored(client: httpx.AsyncClient) -> None:
-    session = await open_session(client)
-    wrong = [
-        ("PUT", "/agents/a", {**AGENT, "pruning": {"trigger_fraction": 0.5}}, "/pruning/trigger_fraction"),
-        ("PATCH", f"/sessions/{session}", {"checkpoint": "none"}, "/checkpoint"),
-    ]
+    wrong = [("PUT", "/agents/a", {**AGENT, "state_schema": {"temp": {}}}, "/state_schema/temp")]
     for method, path, body, pointer in wrong:
         found = problem(await client.request(method, path, json=body), 422, "not-yet-supported")
         assert [one["pointer"] for one in found["errors"]] == [pointer], found

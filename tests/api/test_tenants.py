@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -14,7 +15,9 @@ from app.api.routing import Operation
 from app.config.settings import Settings
 from app.services.minting import new_uuid
 from app.services.scope import SCOPES
+from app.storage.store import Store
 from tests.api.conftest import AGENT, message, open_session, running, talking, with_keys
+from tests.services.folded import checkpoint
 
 PRIVATE = "PRIVATE-TO-A"
 TOOLS = [{"name": "look"}, {"name": "sign", "approval": "always"}]
@@ -45,20 +48,26 @@ IN_A_SESSION = [one for one in NAMED if "{session_id}" in one.path]
 class Tenant:
     """A tenant: its client, and the ids of what it has, by the names that paths give them."""
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
+    def __init__(self, client: httpx.AsyncClient, tenant: UUID, store: Store) -> None:
         self.client = client
+        self.tenant = tenant
+        self.store = store
         self.ids: dict[str, str] = {}
 
     async def settle_in(self) -> None:
-        """An agent, a session with a blob, a turn that waits for a result, and its call."""
+        """An agent, a session with a blob and a checkpoint, a turn that waits for a result, and its call."""
         model = {**AGENT["model"], "params": {"script": SCRIPT}}
         session = await open_session(self.client, name="private", model=model, tools=TOOLS)
         image = {"type": "image", "data": "aGVsbG8=", "media_type": "image/png"}
-        appended = await self.client.post(f"/sessions/{session}/entries", json={"entries": [{"kind": "user_message", "parts": [image]}]})
+        appended = await self.client.post(
+            f"/sessions/{session}/entries", json={"entries": [{"kind": "user_message", "parts": [image]}, message(PRIVATE)]}
+        )
+        made = await checkpoint(self.store, session, appended.json()["entries"][1]["seq"], PRIVATE, self.tenant)
         turn = (await self.client.post(f"/sessions/{session}/turns", json={"input": PRIVATE})).json()
         assert turn["status"] == "requires_action"
         digest = appended.json()["entries"][0]["body"]["parts"][0]["blob"]["digest"]
-        self.ids = {"session_id": session, "turn_id": turn["id"], "call_id": turn["calls"][0], "digest": digest, "name": "private", "revision": "1"}
+        self.ids = {"session_id": session, "turn_id": turn["id"], "call_id": turn["calls"][0], "checkpoint_id": made, "digest": digest}
+        self.ids |= {"name": "private", "revision": "1"}
 
     async def ask(self, operation: Operation, ids: Mapping[str, str]) -> httpx.Response:
         """The operation's request with these ids in its path and its body."""
@@ -77,12 +86,13 @@ async def app(settings: Settings) -> AsyncIterator[FastAPI]:
 
 
 @pytest_asyncio.fixture
-async def tenants(app: FastAPI) -> AsyncIterator[tuple[Tenant, Tenant]]:
+async def tenants(app: FastAPI, store: Store) -> AsyncIterator[tuple[Tenant, Tenant]]:
     """Two tenants with everything that a tenant can have; each key has all scopes."""
-    tokens = [(await app.state.services.keys.create(new_uuid(), "test", SCOPES))[1].reveal() for _ in range(2)]
+    owners = new_uuid(), new_uuid()
+    tokens = [(await app.state.services.keys.create(owner, "test", SCOPES))[1].reveal() for owner in owners]
     headers = [{"Authorization": f"Bearer {token}"} for token in tokens]
     async with talking(app, headers=headers[0]) as first, talking(app, headers=headers[1]) as second:
-        found = Tenant(first), Tenant(second)
+        found = Tenant(first, owners[0], store), Tenant(second, owners[1], store)
         for tenant in found:
             await tenant.settle_in()
         yield found
@@ -99,7 +109,7 @@ async def test_no_route_finds_what_is_another_tenants(tenants: tuple[Tenant, Ten
     before = (await ours.client.get(f"/sessions/{ours.ids['session_id']}")).text
     for operation in IN_A_SESSION:
         not_found(await theirs.ask(operation, ours.ids), operation)
-        for child in ("turn_id", "call_id"):  # a session of one's own, and what belongs to another one
+        for child in ("turn_id", "call_id", "checkpoint_id"):  # a session of one's own, and what belongs to another one
             if f"{{{child}}}" in operation.path or (child == "turn_id" and operation.name == "put_line"):
                 not_found(await theirs.ask(operation, {**theirs.ids, child: ours.ids[child]}), operation)
     assert (await ours.client.get(f"/sessions/{ours.ids['session_id']}")).text == before

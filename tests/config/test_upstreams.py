@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.config.faults import ConfigError
+from app.config.prices import Prices
 from app.config.secret import Secret
 from app.config.settings import load_settings, secrets_of
 from app.config.upstreams import IMPORT_ACCOUNT, AwsKeys, ModelLimits, Timeouts
@@ -54,6 +55,16 @@ context_window = 1000000
 max_input_tokens = 900000
 max_output_tokens = 64000
 tokenizer = "o200k_base"
+[upstreams.gateway.models.big.prices]
+currency = "EUR"
+input = 3_000_000
+cached = 300_000
+cache_write = 3_750_000
+output = 15_000_000
+[upstreams.gateway.models.known.prices]
+currency = "USD"
+input = 0
+output = 1
 """
     settings = load(text, {"GATEWAY_KEY": "sk-gateway", "GATEWAY_TOKEN": "token-1"})
     gateway = settings.upstreams["gateway"]
@@ -63,6 +74,8 @@ tokenizer = "o200k_base"
     assert (gateway.retries_max, gateway.allow_private_network) == (5, True)
     assert gateway.quirks == {"tool_choice": False}
     assert gateway.models == {"gemma-3": ModelLimits(8192, 2048), "big": ModelLimits(1000000, 64000, "o200k_base", 900000)}
+    assert gateway.prices_of("big") == Prices("EUR", 3_000_000, 15_000_000, 300_000, 3_750_000)
+    assert (gateway.prices_of("known"), gateway.prices_of("gemma-3")) == (Prices("USD", 0, 1), None)
     assert (gateway.metadata, gateway.exact_counting, gateway.preset) == (True, True, None)
     assert {"sk-gateway", "token-1", "research"} <= set(secrets_of(settings))
 
@@ -99,6 +112,11 @@ def test_a_key_that_is_not_set_yet_is_no_key(load):
         ('headers = { "X Bad" = "x" }', "upstreams.local.headers: a header's name"),
         ('headers = { "X-A" = "1", "x-a" = "2" }', "given twice"),
         ('headers_env = { "X-A" = "NOT_SET" }', "upstreams.local.headers_env.X-A: the variable it names is not set"),
+        ('[upstreams.local.models."m".prices]\ninput = 1', 'upstreams.local.models."m".prices.currency: missing'),
+        ('[upstreams.local.prices]\ncurrency = "usd"', "upstreams.local.prices.currency: three capital letters such as USD"),
+        ('[upstreams.local.prices]\ncurrency = "USD"\ninput = 1.5', "upstreams.local.prices.input: a whole number from 0 to 1000000000000"),
+        ("[upstreams.local.prices]\nreasoning = 1", "upstreams.local.prices.reasoning: unknown"),
+        ("prices = 3", "upstreams.local.prices: a table"),
         ('[upstreams.local.models."m"]\ncontext_window = 1', 'upstreams.local.models."m".max_output_tokens: missing'),
         ('[upstreams.local.models."m"]\ncontext_windw = 1', 'upstreams.local.models."m".context_windw: unknown; did you mean context_window'),
         ('[upstreams.local.models."m"]\ncontext_window = 9\nmax_output_tokens = 10', "max_output_tokens: a whole number from 1 to 9"),

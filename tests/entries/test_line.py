@@ -121,3 +121,11 @@ def test_readers_fail_closed():
     for name, version in (("hologram", 1), ("user_message", 2)):
         with pytest.raises(KeyError):
             kind_of(name, version)
+
+
+def test_the_plain_line_is_spelled_where_an_entry_leads_back_to_it():
+    assert PLAIN.encode() is None
+    assert decode_line(PLAIN.spelled()) == PLAIN
+    marked = covered(PLAIN, Covered("chk_1", 7, 4))
+    assert marked.spelled() == marked.encode()
+    assert decode_line(covered(marked, None).spelled()) == PLAIN

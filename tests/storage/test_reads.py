@@ -8,7 +8,8 @@ import pytest
 
 from app.entries.line import PLAIN, rewound
 from app.entries.messages import NewEntry
-from app.storage.rows import DeltaCursor, DeltaWrite, EntryFilter, SessionCursor, SessionFilter
+from app.storage.claim_rows import DeltaCursor, DeltaWrite
+from app.storage.rows import EntryFilter, SessionCursor, SessionFilter
 from app.storage.types import Append, SessionPatch, TurnWrite
 from tests.storage.sessions_made import claimed, fetch_as_admin, opened, said
 

@@ -7,14 +7,17 @@ import asyncpg
 import pytest
 
 from app.entries.errors import NotFound
+from app.entries.line import PLAIN, Covered, covered
+from app.entries.messages import NewEntry
 from app.storage.rows import EntryFilter, SessionFilter
-from app.storage.types import Append, IdempotencyWrite, NewBlob
+from app.storage.types import Append, CallWrite, IdempotencyWrite, NewBlob
 from tests.database.copies import connect
 from tests.storage.sessions_made import claimed, opened, said
+from tests.storage.test_forks import forked_off
 
 pytestmark = [pytest.mark.req("X-87", "X-91")]
 FOREIGN = uuid4()
-TABLES = ("sessions", "entries", "turns", "calls", "claims", "blobs", "agents", "agent_revisions", "user_states")
+TABLES = ("sessions", "entries", "turns", "calls", "claims", "blobs", "agents", "agent_revisions", "user_states", "forks", "usage_totals")
 
 
 async def test_every_read_and_write_of_a_foreign_tenant_finds_nothing(store, tenant):
@@ -23,6 +26,11 @@ async def test_every_read_and_write_of_a_foreign_tenant_finds_nothing(store, ten
     await store.blobs.put(tenant, session, blob)
     await store.agents.put(tenant, "triage", "{}", "{}", bytes(32))
     await store.idempotency.remember(tenant, IdempotencyWrite("r", "k", bytes(32), 200))
+    line = covered(PLAIN, Covered("chk_1", 3, 1))
+    await store.ledger.append(tenant, session, Append(entries=(NewEntry("checkpoint", "{}", line=line.spelled()),)))
+    call = CallWrite(uuid4(), True, 1, record="{}", status="completed", usage='{"input":1}')
+    await store.ledger.append(tenant, session, Append(call=call))
+    assert len(await store.usage.list(tenant, session)) == len(await store.checkpoints.list(tenant, session, 10)) == 1
     await claimed(store, tenant, session)
     assert await store.sessions.get(FOREIGN, session) is None
     assert await store.sessions.find_external(FOREIGN, "ann", "e") is None
@@ -32,7 +40,16 @@ async def test_every_read_and_write_of_a_foreign_tenant_finds_nothing(store, ten
     assert await store.ledger.entry(FOREIGN, session, 1) is None
     assert await store.ledger.turn_entries(FOREIGN, session, 1) == []
     assert await store.ledger.verify(FOREIGN, session) is None
+    assert await store.ledger.settings(FOREIGN, session, 3) == {}
+    fork = await forked_off(store, tenant, session, 2)
+    assert await store.ledger.shared(FOREIGN, fork) is None
+    assert await store.ledger.entries(FOREIGN, fork, EntryFilter(), 10) == []
+    with pytest.raises(NotFound):
+        await forked_off(store, FOREIGN, session, 2)
     assert await store.turns.list(FOREIGN, session, limit=10) == []
+    assert await store.usage.list(FOREIGN, session) == []
+    assert await store.checkpoints.list(FOREIGN, session, 10) == []
+    assert await store.checkpoints.get(FOREIGN, session, "chk_1") is None
     assert await store.blobs.load(FOREIGN, session, [blob.digest]) == {}
     assert await store.agents.get(FOREIGN, "triage") is None
     assert await store.idempotency.find(FOREIGN, "r", "k") is None
@@ -41,7 +58,7 @@ async def test_every_read_and_write_of_a_foreign_tenant_finds_nothing(store, ten
             await store.ledger.append(FOREIGN, session, append)
     with pytest.raises(NotFound):
         await store.blobs.put(FOREIGN, session, blob)
-    assert (await store.sessions.get(tenant, session)).head_seq == 3
+    assert (await store.sessions.get(tenant, session)).head_seq == 4
 
 
 async def test_plain_sql_sees_one_tenant_and_none_without_one(store, tenant, database_url):

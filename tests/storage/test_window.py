@@ -6,9 +6,10 @@ from uuid import UUID
 import pytest
 
 from app.entries.errors import Conflict
-from app.entries.line import PLAIN, rewound
+from app.entries.line import PLAIN, Covered, Line, cleared, covered, rewound
 from app.entries.messages import NewEntry
 from app.storage import ledger
+from app.storage.rows import EntryFilter
 from app.storage.types import Append
 from tests.database.copies import connect
 from tests.storage.sessions_made import opened, said
@@ -58,9 +59,48 @@ async def test_a_long_window_is_read_to_its_head_in_pages_or_refused_whole(store
     assert refused.value.code == "window-too-large"
 
 
+async def _covered(store, tenant) -> tuple[UUID, Line]:
+    """Entries 1 … 6 said, the checkpoint 7 that stands for 1 … 4, and 8."""
+    session = await opened(store, tenant, entries=6)
+    line = covered(PLAIN, Covered("chk_1", 7, 4))
+    more = (NewEntry("checkpoint", '{"n":1}', line=line.encode()), said("after"))
+    await store.ledger.append(tenant, session, Append(entries=more))
+    return session, line
+
+
+async def test_it_begins_behind_what_a_checkpoint_covers_and_names_its_entry(store, tenant, monkeypatch):
+    session, line = await _covered(store, tenant)
+    for page in (1, 2, 1000):
+        monkeypatch.setattr(ledger, "WINDOW_PAGE_ENTRIES", page)
+        now = await store.ledger.window(tenant, session)
+        assert [entry.seq for entry in now.messages] == [5, 6, 8]
+        assert (now.line, now.history_message_count, now.checkpoint.payload) == (line, 7, '{"n":1}')
+        assert [entry.kind for entry in now.folds] == ["checkpoint"]
+        then = await store.ledger.window(tenant, session, at_seq=6)
+        assert ([entry.seq for entry in then.messages], then.line, then.checkpoint) == ([1, 2, 3, 4, 5, 6], PLAIN, None)
+    for chosen in (EntryFilter(), EntryFilter(line=line), EntryFilter(line=line, families=("m", "f"))):
+        assert [entry.seq for entry in await store.ledger.entries(tenant, session, chosen, 100)] == list(range(1, 9)), "what a person saw"
+    assert (await store.ledger.verify(tenant, session)).problems == ()
+
+
+async def test_another_line_may_be_read_instead(store, tenant, monkeypatch):
+    session, line = await _covered(store, tenant)
+    other = covered(rewound(line, 6, 99), Covered("chk_1", 7, 5))
+    expected = {PLAIN: [1, 2, 3, 4, 5, 6, 8], line: [5, 6, 8], other: [6], cleared(8): [8]}
+    for page in (1, 2, 1000):
+        monkeypatch.setattr(ledger, "WINDOW_PAGE_ENTRIES", page)
+        for instead, seqs in expected.items():
+            window = await store.ledger.window(tenant, session, line=instead)
+            assert ([entry.seq for entry in window.messages], window.line) == (seqs, instead)
+            assert (window.checkpoint is None) is (instead.covered is None)
+            assert window.session.line == line
+        before = await store.ledger.window(tenant, session, at_seq=6, line=line)
+        assert [entry.seq for entry in before.messages] == [5, 6]
+
+
 async def _cost(app, tenant, session, at_seq=None) -> tuple[int, int]:
     """Buffers that the window's statement touches, and sequential scans of entries that it makes."""
-    window = "ledger.window_v1($1, $2, $3, ARRAY['state_changed', 'session_opened'], 1000, NULL)"
+    window = "ledger.window_v2($1, $2, $3, NULL, ARRAY['state_changed', 'session_opened'], 1000, NULL)"
     statement = f"EXPLAIN (ANALYZE, BUFFERS, TIMING off) SELECT * FROM {window}"
     scans = "SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relid = 'ledger.entries'::regclass"
     plan, scanned = "", 0

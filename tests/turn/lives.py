@@ -3,10 +3,12 @@
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from app.entries.compactions import Checkpoint, CompactionFailed, CompactionRequested, Trigger
 from app.entries.messages import Answer, Body, Entry, Message, Status, ToolResult, encode
 from app.entries.parts import Part, Text, ToolCall
 from app.entries.plans import Exposure
 from app.entries.settings import PlanChanged
+from app.entries.summaries import Fact, Summary
 from app.entries.trace import CallStatus, Interruption, ModelCallFinished, ModelCallStarted, StopRequested, TraceBody, TurnError, TurnSettled
 from app.turn.policy import AgentPolicy, Policy, ToolPolicy
 
@@ -30,13 +32,16 @@ POLICY = Policy(4, AgentPolicy(TOOLS), {NURSE: AgentPolicy(TOOLS)})
 PLANNING = Policy(6, AgentPolicy(TOOLS, plan=True), {NURSE: AgentPolicy(TOOLS, plan=True)})
 
 
+Folded = CompactionRequested | Checkpoint | CompactionFailed
+
+
 @dataclass
 class Ledger:
     """`append` takes bodies and adds their entries together."""
 
     entries: list[Entry] = field(default_factory=list)
 
-    def append(self, *bodies: Body | TraceBody | PlanChanged, kind: str = "user_message", run: int = 0) -> None:
+    def append(self, *bodies: Body | TraceBody | PlanChanged | Folded, kind: str = "user_message", run: int = 0) -> None:
         for body in bodies:
             match body:
                 case Answer():
@@ -63,6 +68,16 @@ def finished(
     controls: tuple[str, ...] = (),
 ) -> ModelCallFinished:
     return ModelCallFinished(f"mcl_{number}", status, stop_reason, error=error, attempts=1, controls=controls)
+
+
+def requested(number: int, trigger: Trigger = "automatic", attempt: int = 1) -> CompactionRequested:
+    """A summary is asked for before, or because of, the main call of that number."""
+    return CompactionRequested(trigger, "model", 3, 4, 300, 9_000, attempt, number, f"mcl_summary_{number}_{attempt}")
+
+
+def checkpoint(requested_seq: int, trigger: Trigger = "automatic") -> Checkpoint:
+    summary = Summary({"summary": (Fact("They talked."),)}, 1, 3)
+    return Checkpoint("chk_1", requested_seq, 3, 4, 2, 5, summary, "sha256:00", "model", trigger, 9_000, 700)
 
 
 def changed(number: int, accepted: bool) -> PlanChanged:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.entries.compactions import Checkpoint, CompactionFailed, CompactionRequested
 from app.entries.messages import Status
 from app.entries.parts import ToolCall
-from app.entries.trace import Interruption, ModelCallStarted, TurnSettled
+from app.entries.trace import Interruption, ModelCallFinished, ModelCallStarted, TurnSettled
 from app.turn.decide import next_move
 from app.turn.moves import Done
 from app.turn.reading import read_life
@@ -52,18 +53,37 @@ def check(world: World) -> None:
     steps = [call.step_index for call in bodies(world, ModelCallStarted)]
     assert steps == list(range(len(steps))), "steps are numbered without a gap"
     assert world.provider_calls <= len(steps) <= world.policy.max_steps, "provider calls are bounded"
-    exposures = [call.exposure for call in bodies(world, ModelCallStarted)]
+    refused = {end.call_id for end in bodies(world, ModelCallFinished) if end.error is not None and end.error.code == "upstream-overflow"}
+    refused -= {answer.call_id for answer in world.answers()}
+    begun = bodies(world, ModelCallStarted)
+    exposures = [call.exposure for call in begun if call.call_id not in refused]
     assert exposures.count("plan_repair") <= 1, "a plan is repaired once"
     assert exposures.count("execution_only") <= 1, "and the turn recovers once"
+    check_compactions(world, [call for call in begun if call.call_id in refused])
     if settled[0].status in ("cancelled", "interrupted"):
         assert bodies(world, Interruption), "who cut the turn short is on record"
     assert (settled[0].error is None) == (settled[0].status in ("completed", "cancelled"))
+
+
+def check_compactions(world: World, refused: list[ModelCallStarted]) -> None:
+    """Each summary that was asked for has one end; how often one is asked for is bounded; the same step overflows twice at most."""
+    asked = {entry.seq: CompactionRequested.decode(entry.payload or "") for entry in world.ledger.entries if entry.kind == "compaction_requested"}
+    ends = [end.requested_seq for body in (Checkpoint, CompactionFailed) for end in bodies(world, body)]
+    assert Counter(ends) == Counter(dict.fromkeys(asked, 1)), "each compaction has exactly one end"
+    assert world.summaries <= len(asked)
+    for (_, trigger), times in Counter((one.step_index, one.trigger) for one in asked.values()).items():
+        assert times <= (1 if trigger == "overflow" else 2), "attempts are bounded"
+    for one in asked.values():
+        assert one.trigger != "overflow" or one.step_index in {call.step_index for call in refused}
+    steps = {call.step_index for call in refused}
+    assert not any(step + 1 in steps and step + 2 in steps for step in steps), "a call is made once more, and not again"
 
 
 @pytest.mark.req("S3-30", "T-10", "T-23", "T-27", "X-74", "X-78", "X-79", "X-92")
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_twenty_thousand_lives(shard):
     ends: Counter[str] = Counter()
+    made: Counter[str] = Counter()
     repeats = crashes = 0
     for number in range(shard, LIVES, SHARDS):
         world = World(random.Random(number).randrange)
@@ -72,7 +92,9 @@ def test_twenty_thousand_lives(shard):
         ends[bodies(world, TurnSettled)[0].status] += 1
         repeats += sum(runs > 1 for runs in world.tool_runs.values())
         crashes += world.crashes
+        made += Counter(one.trigger for one in bodies(world, CompactionRequested))
     assert repeats > 5
+    assert min(made["overflow"], made["automatic"]) > LIVES // SHARDS // 100
     assert crashes > LIVES // SHARDS // 2
     assert set(ends) == {"completed", "failed", "cancelled", "interrupted"}, "the lives are no mere formality"
     assert min(ends.values()) > LIVES // SHARDS // 100
@@ -111,7 +133,7 @@ def test_a_model_that_never_stops_calling_is_called_a_bounded_number_of_times():
             self.tools_made += 1
             return [ToolCall(f"t{self.tools_made}", "look", "{}")]
 
-    world = Greedy(lambda n: {16: 15, 8: 1}.get(n, 0))
+    world = Greedy(lambda n: {17: 15, 8: 1}.get(n, 0))
     world.live()
     assert world.provider_calls == POLICY.max_steps
     assert bodies(world, TurnSettled)[0].error.code == "max-steps"

@@ -5,9 +5,10 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+from app.entries.compactions import CompactionFailed, Trigger
 from app.entries.messages import Answer, Body, Message, ToolResult, decode
 from app.entries.parts import Part, Reasoning, Text, ToolCall
 from app.entries.plans import PLAN_CONTROL, PROGRESS_CONTROL
@@ -29,10 +30,11 @@ from app.entries.trace import (
 )
 from app.turn.decide import next_move
 from app.turn.life import Life
-from app.turn.moves import Await, Call, Close, Done, Mend, Pending, Refuse, Return, Settle, Start
+from app.turn.moves import Await, Call, Close, Compact, Done, GiveUp, Mend, Pending, Refuse, Return, Settle, Start
 from app.turn.policy import Policy
+from app.turn.pressure import next_attempt
 from app.turn.reading import read_life
-from tests.turn.lives import NURSE, PLANNING, POLICY, TOOLS, Ledger, answer, changed, finished, result, started
+from tests.turn.lives import NURSE, PLANNING, POLICY, TOOLS, Folded, Ledger, answer, changed, checkpoint, finished, requested, result, started
 
 CRASHES_MAX = 4
 STOPS_MAX = 3
@@ -52,6 +54,7 @@ class World:
     choose: Callable[[int], int]
     ledger: Ledger = field(default_factory=Ledger)
     provider_calls: int = 0
+    summaries: int = 0
     tool_runs: Counter[str] = field(default_factory=Counter)
     handed_out: set[str] = field(default_factory=set)
     crashes: int = 0
@@ -62,6 +65,7 @@ class World:
     denied: set[str] = field(default_factory=set)
     cut: CutReason | None = None
     policy: Policy = POLICY
+    compactable: bool = True
     crash_one_in: int = 0
     stop_one_in: int = 0
 
@@ -74,7 +78,7 @@ class World:
     def chance(self, one_in: int) -> bool:
         return self.choose(one_in) == one_in - 1
 
-    def append(self, *bodies: Body | TraceBody | PlanChanged, run: int = 0, then: Callable[[], None] | None = None) -> None:
+    def append(self, *bodies: Body | TraceBody | PlanChanged | Folded, run: int = 0, then: Callable[[], None] | None = None) -> None:
         """One transaction; before and after it the process may die and somebody may ask for a stop."""
         self.disturb()
         self.ledger.append(*bodies, run=run)
@@ -96,6 +100,7 @@ class World:
             try:
                 return self.run()
             except Crash:
+                self.compactable = True  # the next process knows what was appended, and no more
                 how = self.choose(6)  # some takeovers write down that the holder was lost, some only know it, most just go on
                 if how == 0:
                     self.cut = "lease_lost"
@@ -106,7 +111,7 @@ class World:
         return next_move(self.life())
 
     def life(self) -> Life:
-        return read_life(self.ledger.entries, self.policy, input_seq=1, cut=self.cut)
+        return read_life(self.ledger.entries, self.policy, input_seq=1, cut=self.cut, compactable=self.compactable)
 
     def run(self) -> None:
         while True:
@@ -125,6 +130,13 @@ class World:
                 number = int(call_id.removeprefix("mcl_"))
                 said = [self.partial(number, status)] if self.chance(2) else []
                 self.append(*said, ModelCallFinished(call_id, status, error=error), run=self.run_of(number))
+            case GiveUp(requested_seq, run):
+                self.append(CompactionFailed(requested_seq, "failed", "interrupted"), run=run)
+            case Compact(step_index, run):
+                if self.chance(4):
+                    self.compactable = False
+                else:
+                    self.compact(step_index, run, overflow=True)
             case Start(calls, run):
                 self.run_tools(calls, run)
             case Refuse(call, code, _, run):
@@ -161,9 +173,25 @@ class World:
         else:
             self.append(begun, result(call.tool_call_id), run=run)
 
+    def compact(self, number: int, run: int, attempt: int = 1, *, overflow: bool = False) -> None:
+        """Asks for a summary, and gets one or none."""
+        trigger: Trigger = "overflow" if overflow else "automatic"
+        self.append(requested(number, trigger, attempt), run=run)
+        seq = max(entry.seq for entry in self.ledger.entries if entry.kind == "compaction_requested")
+        self.summaries += 1
+        self.disturb()
+        found = checkpoint(seq, trigger) if self.chance(2) else CompactionFailed(seq, "failed", "blank")
+        self.append(found, run=run)
+
     def call(self, move: Call) -> None:
         number, run = move.step_index, move.run
-        self.append(started(number, move.exposure), run=run)
+        presses = self.chance(4)
+        while presses and (attempt := next_attempt(self.life(), number, fits=self.chance(2))) is not None:
+            self.compact(number, run, attempt)
+            if self.life().cut is not None:
+                return
+            presses = self.chance(2)
+        self.append(replace(started(number, move.exposure), pressed=presses, reason=move.reason), run=run)
         self.provider_calls += 1
         self.disturb()
         cut = self.life().cut
@@ -171,7 +199,7 @@ class World:
             said = [self.partial(number, cut.status)] if self.chance(2) else []
             self.append(*said, finished(number, cut.status, None, cut.error), run=run)
             return
-        kind = self.choose(16)
+        kind = self.choose(17)
         if kind == 0:
             self.append(finished(number, "failed", None, TurnError("upstream-error", "503", 503)), run=run)
         elif kind == 1:
@@ -180,6 +208,9 @@ class World:
             self.append(finished(number, "refused", None, TurnError("context-over-budget", "too large")), run=run)
         elif kind == 3:
             self.append(answer(number, *self.parts(0)), finished(number), run=run)
+        elif kind == 16:
+            said = [self.partial(number, "failed")] if self.chance(4) else []
+            self.append(*said, finished(number, "failed", None, TurnError("upstream-overflow", "too long", 400)), run=run)
         elif kind in (4, 5, 6) and self.policy is PLANNING:
             self.controls(number, run)
         else:

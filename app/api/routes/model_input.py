@@ -21,7 +21,7 @@ QUERY: dict[str, Schema] = {
     "model": column(255, 1),
     "agent_revision": integer(1, 2**31 - 1),
     "at_seq": SEQ,
-    "checkpoint": one_of("latest", "none"),
+    "checkpoint": {**column(64, 1), "description": "A checkpoint's id, `latest` or `none`, instead of the one in force."},
     "include": {"type": "array", "items": one_of(*sorted(get_args(Include)))},
 }
 
@@ -29,8 +29,7 @@ INPUT_NAME: Schema = {**column(64, 1), "description": "A call's id, the seq of a
 
 
 def _query(exchange: Exchange) -> InputQuery:
-    """The query; without checkpoints, `latest` and `none` are the same."""
-    given = {name: value for name, value in exchange.query.items() if name != "checkpoint"}
+    given = exchange.query
     return InputQuery(**{**given, "include": frozenset(given.get("include", EVERYTHING))})
 
 

@@ -9,11 +9,11 @@ from app.api.documented import PAGE, ok, plain
 from app.api.headers import expected_meta, not_modified
 from app.api.routing import Exchange, Operation
 from app.api.schemas.basics import LIMIT, SEQ, column, one_of
-from app.api.schemas.sessions import CREATE, PATCH, PATCH_STATE, PUT_LINE
+from app.api.schemas.sessions import CLEAR, CREATE, FORK, PATCH, PATCH_STATE, PUT_LINE
 from app.config.limits import LIST_LIMIT_DEFAULT
 from app.services.session_changes import Change
 from app.services.session_views import etag
-from app.services.sessions import SessionInput
+from app.services.sessions import Opened, SessionInput
 from app.storage.rows import SessionFilter, SessionRow
 
 
@@ -29,7 +29,15 @@ async def create_session(exchange: Exchange) -> Response:
         external_id=body.get("external_id"),
         if_exists=body.get("if_exists", "conflict"),
     )
-    opened = await exchange.services.sessions.create(exchange.tenant, given, exchange.key)
+    return _opened(await exchange.services.sessions.create(exchange.tenant, given, exchange.key))
+
+
+async def fork_session(exchange: Exchange) -> Response:
+    at_seq, expected = _int(exchange.body.get("at_seq")), exchange.expected_head()
+    return _opened(await exchange.services.forks.fork(exchange.tenant, exchange.path("session_id"), at_seq, exchange.key, expected))
+
+
+def _opened(opened: Opened) -> Response:
     headers = {"location": f"/sessions/{opened.session['id']}", "etag": opened.etag}
     if opened.replayed:
         headers["idempotent-replayed"] = "true"
@@ -66,6 +74,7 @@ async def patch_session(exchange: Exchange) -> Response:
         agent=body.get("agent"),
         agent_revision="latest" if revision == "latest" else _int(revision),
         model=body.get("model"),
+        checkpoint=body.get("checkpoint"),
         expected_head=exchange.expected_head(),
         expected_meta=expected_meta(exchange.request),
     )
@@ -75,6 +84,12 @@ async def patch_session(exchange: Exchange) -> Response:
 async def put_line(exchange: Exchange) -> Response:
     row = await exchange.services.changes.set_line(exchange.tenant, exchange.path("session_id"), exchange.body["turn"], exchange.expected_head())
     return await _changed(exchange, row)
+
+
+async def clear_session(exchange: Exchange) -> Response:
+    cleared = await exchange.services.clearing.clear(exchange.tenant, exchange.path("session_id"), exchange.expected_head(), exchange.key)
+    replayed = {"idempotent-replayed": "true"} if cleared.replayed else {}
+    return json_answer(cleared.session, headers={"etag": cleared.etag, **replayed})
 
 
 async def _changed(exchange: Exchange, row: SessionRow) -> Response:
@@ -160,7 +175,7 @@ OPERATIONS = (
         "/sessions/{session_id}",
         "patch_session",
         TAG,
-        "Change title, metadata, agent or model. `metadata` is replaced as a whole.",
+        "Change title, metadata, agent, model or checkpoint. `metadata` is replaced as a whole.",
         patch_session,
         {200: _SESSION},
         WRITE,
@@ -177,6 +192,32 @@ OPERATIONS = (
         {200: _SESSION},
         WRITE,
         body=PUT_LINE,
+        errors=(404, 409, 412),
+    ),
+    Operation(
+        "POST",
+        "/sessions/{session_id}/fork",
+        "fork_session",
+        TAG,
+        "Open a session that shares this one's past up to `at_seq` (by default its head) and goes on by itself; also while a turn runs.",
+        fork_session,
+        {201: ok("Session", "The fork.", ("ETag", "Location"))},
+        WRITE,
+        body=FORK,
+        body_needed=False,
+        errors=(404, 412),
+    ),
+    Operation(
+        "POST",
+        "/sessions/{session_id}/clear",
+        "clear_session",
+        TAG,
+        "Begin the line anew, without a summary; the ledger stays.",
+        clear_session,
+        {200: ok("Session", "The session right behind the entry that cleared it.", ("ETag", "Idempotent-Replayed"))},
+        WRITE,
+        body=CLEAR,
+        body_needed=False,
         errors=(404, 409, 412),
     ),
     Operation(

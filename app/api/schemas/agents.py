@@ -2,7 +2,6 @@
 
 from app.api.schemas.basics import (
     AGENT_NAME,
-    ANY,
     BOOL,
     COUNT,
     DIGEST,
@@ -21,7 +20,7 @@ from app.api.schemas.basics import (
 )
 from app.config import agent_limits, limits
 from app.context.agents.defaults import DESCRIPTION_CHARS_MAX, SKILL_DESCRIPTION_CHARS_MAX
-from app.context.agents.tools import EXECUTORS, REMOTE_NAME_CHARS_MAX
+from app.context.agents.tools import ARGUMENT_NAME_CHARS_MAX, EFFECTS, EXECUTORS, KEEPS, REMOTE_NAME_CHARS_MAX
 from app.context.renderers import BUILT
 from app.context.renderers.history import SCOPES
 from app.context.renderers.select_recent import UNITS
@@ -29,6 +28,7 @@ from app.context.renderers.transform_user import MOMENTS
 from app.models.resolve import LIMITS_SOURCES
 
 _TOKENS_MAX = 100_000_000
+_MARK_MAX = 10**9
 
 REASONING = obj({"effort": text(32, 1)})
 
@@ -102,6 +102,10 @@ TOOL = obj(
         "executor": _EXECUTOR,
         "approval": {"anyOf": [one_of("never", "always"), obj({"when": text(agent_limits.CONDITION_CHARS_MAX, 1)}, ["when"])]},
         "repeatable": BOOL,
+        "results": obj(
+            {"target": text(ARGUMENT_NAME_CHARS_MAX, 1), "effect": one_of(*EFFECTS), "keep": one_of(*KEEPS)},
+            description="What its results are of, for pruning: `target` names the argument that says what a call reads or writes.",
+        ),
     },
     ["name"],
 )
@@ -110,6 +114,22 @@ SKILL = obj(
     {"name": text(64, 1, TOOL_NAME_PATTERN), "description": text(SKILL_DESCRIPTION_CHARS_MAX), "text": text(least=1)},
     ["name", "text"],
     description=f"The text may hold {agent_limits.SKILL_TEXT_BYTES_MAX} bytes as JSON.",
+)
+
+_FRACTION = {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "description": "Of the tokens that input may take."}
+DRIVER = obj(
+    {"kind": one_of("model", "excerpt"), "model": nullable(MODEL), "fallback": nullable(one_of("excerpt"))},
+    ["kind"],
+    description="Who writes summaries: a model (by default the call's own), or excerpts, also where the model fails if `fallback` says so.",
+)
+_PRUNING = obj({"trigger_fraction": _FRACTION, "protect_recent_tokens": integer(0, _MARK_MAX)})
+_COMPACTION = obj(
+    {
+        "max_tokens": nullable(integer(1, _MARK_MAX)),
+        "keep_recent_tokens": nullable(integer(1, _MARK_MAX)),
+        "trigger_fraction": _FRACTION,
+        "driver": DRIVER,
+    }
 )
 
 AGENT_DOCUMENT = obj(
@@ -122,8 +142,8 @@ AGENT_DOCUMENT = obj(
         "output_schema": nullable(OBJECT),
         "skills": arr(SKILL, most=agent_limits.SKILLS_MAX),
         "plan": OBJECT,
-        "pruning": ANY,
-        "compaction": ANY,
+        "pruning": _PRUNING,
+        "compaction": _COMPACTION,
         "turn": obj({"max_steps": integer(1, limits.STEPS_PER_TURN_MAX), "partial_answers": one_of("omit", "text")}),
     },
     ["model"],

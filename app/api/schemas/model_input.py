@@ -183,7 +183,7 @@ CALL = obj(
     {
         "id": CALL_ID,
         "object": {"const": "model_call"},
-        "turn_id": TURN_ID,
+        "turn_id": nullable(TURN_ID),
         "step_index": COUNT,
         "purpose": one_of("main", "compaction"),
         "agent": AGENT_NAME,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.api.schemas import agents, entries, explain, model_input, operations, sessions, transfers, turns
+from app.api.schemas import agents, compactions, entries, explain, long_sessions, model_input, operations, sessions, transfers, turns
 from app.api.schemas.basics import Schema
 
 NAMED: Mapping[str, Schema] = {
@@ -19,6 +19,10 @@ NAMED: Mapping[str, Schema] = {
     "EntryEvent": entries.ENTRY_EVENT,
     "State": sessions.STATE,
     "Plan": sessions.PLAN,
+    "Checkpoint": long_sessions.CHECKPOINT,
+    "CheckpointList": long_sessions.CHECKPOINT_LIST,
+    "SessionUsage": long_sessions.SESSION_USAGE,
+    "UsageSum": long_sessions.USAGE_SUM,
     "SkillSnapshotList": sessions.SKILL_SNAPSHOT_LIST,
     "Verification": sessions.VERIFICATION,
     "Blob": entries.BLOB,
@@ -29,6 +33,8 @@ NAMED: Mapping[str, Schema] = {
     "Turn": turns.TURN,
     "TurnList": turns.TURN_LIST,
     "Stopped": turns.STOPPED,
+    "Compaction": compactions.COMPACTION,
+    "CompactionPlan": compactions.COMPACTION_PLAN,
     "Budget": model_input.BUDGET,
     "ModelInput": model_input.MODEL_INPUT,
     "Reason": model_input.REASON,

@@ -54,11 +54,13 @@ PATCH = obj(
         "agent": AGENT_NAME,
         "agent_revision": {"anyOf": [integer(1, 2**31 - 1), {"const": "latest"}]},
         "model": MODEL,
+        "checkpoint": {**text(64, 1), "description": "A checkpoint's id, `latest` (the newest that fits the line) or `none`."},
         "expected_head": SEQ,
     },
-    later=("checkpoint",),
 )
 PUT_LINE = obj({"turn": text(64, 1), "expected_head": SEQ}, ["turn"])
+FORK = obj({"at_seq": integer(), "expected_head": SEQ})
+CLEAR = obj({"expected_head": SEQ})
 PATCH_STATE = {
     "type": "object",
     "description": "A JSON Merge Patch (RFC 7396) of the state by scope. `user` is shared by all sessions of the session's user.",

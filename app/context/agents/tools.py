@@ -12,7 +12,7 @@ from app.context.renderers.kinds import DocumentFacts
 from app.context.renderers.texts import check_condition
 from app.context.schemas import check_schema
 
-_KEYS = ("name", "description", "parameters", "enabled", "executor", "approval", "repeatable")
+_KEYS = ("name", "description", "parameters", "enabled", "executor", "approval", "repeatable", "results")
 
 EXECUTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"client": ("kind",), "http": ("kind", "server", "tool"), "mcp": ("kind", "server", "tool"), "agent": ("kind", "agent", "mode")}
@@ -20,6 +20,9 @@ EXECUTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Who may run a tool, and the keys that say it."""
 
 REMOTE_NAME_CHARS_MAX = 255
+ARGUMENT_NAME_CHARS_MAX = 255
+
+EFFECTS, KEEPS = ("read", "write"), ("disposable", "protected")
 
 
 def check_tools(check: Check, value: Any, facts: DocumentFacts) -> None:
@@ -52,6 +55,8 @@ def _rest(check: Check, found: Mapping[str, Any], pointer: str, facts: DocumentF
     for key in ("enabled", "repeatable"):
         check.boolean(found.get(key, True), f"{pointer}/{key}")
     _executor(check, found.get("executor", TOOL_DEFAULTS["executor"]), f"{pointer}/executor")
+    if "results" in found:
+        _results(check, found["results"], parameters if isinstance(parameters, Mapping) else {}, f"{pointer}/results")
     approval = found.get("approval", "never")
     if not isinstance(approval, Mapping):
         check.word(approval, f"{pointer}/approval", ("never", "always"))
@@ -77,6 +82,24 @@ def _executor(check: Check, value: Any, pointer: str) -> None:
         check.fault(f"{pointer}/agent", "bad-value", "This is the name of an agent.")
     if "mode" in found and "mode" in keys:
         check.word(found["mode"], f"{pointer}/mode", ("transfer", "call"))
+
+
+def _results(check: Check, value: Any, parameters: Mapping[str, Any], pointer: str) -> None:
+    """What a tool says of its results: a target is an argument of it, and an effect is one on a target."""
+    found = check.object(value, pointer, ("target", "effect", "keep"))
+    if found is None:
+        return
+    target, known = found.get("target"), parameters.get("properties")
+    if "target" in found:
+        check.text(target, f"{pointer}/target", ARGUMENT_NAME_CHARS_MAX)
+        if isinstance(target, str) and isinstance(known, Mapping) and target not in known:
+            check.fault(f"{pointer}/target", "bad-value", "Name an argument of the tool: a key of `properties` of its parameters.")
+    elif "effect" in found:
+        check.fault(f"{pointer}/target", "missing", "Name the argument that says what is read or written; an effect is one on a target.")
+    if "effect" in found:
+        check.word(found["effect"], f"{pointer}/effect", EFFECTS)
+    if "keep" in found:
+        check.word(found["keep"], f"{pointer}/keep", KEEPS)
 
 
 def _matches(value: Any, pattern: re.Pattern[str]) -> bool:

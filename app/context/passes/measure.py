@@ -4,12 +4,13 @@ Entries bring the tokens that were counted when they were appended; what only th
 message, a call, a tool and a picture cost beside their text comes from the target's wire rules (wire-format notes 7.3, 7.4).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.context.draft import Count, Draft
 from app.context.sources import Tool
 from app.entries import lossless
-from app.entries.parts import Media, Text, ToolCall
+from app.entries.parts import Media, Part, Text, ToolCall
 from app.models.images import image_tokens
 from app.models.wire_rules import WireRules
 
@@ -59,6 +60,11 @@ def measure(draft: Draft, tools: tuple[Tool, ...], count: Count) -> Measured:
         overhead,
         tool_tokens,
     )
+
+
+def media_tokens(parts: Iterable[Part], rules: WireRules) -> int:
+    """What the images and files of a message weigh beside its text."""
+    return sum(_media(part, rules) for part in parts if isinstance(part, Media))
 
 
 def _media(part: Media, rules: WireRules) -> int:

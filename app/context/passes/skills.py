@@ -75,9 +75,14 @@ def expansions(fates: Sequence[SkillFate]) -> list[dict[str, Any]]:
 
 
 def _groups(draft: Draft) -> list[_Group]:
-    """The snapshots by their messages, in their order, each anchored to an actual user message; agent messages count for nothing (T-21)."""
+    """The snapshots by their messages, in their order, each anchored to an actual user message; agent messages count for nothing (T-21).
+
+    Turns count from the beginning of the line; one that a checkpoint covers has no message in the window.
+    """
+    checkpoint = draft.sources.checkpoint
+    before = 0 if checkpoint is None else checkpoint.body.user_messages
     users = [item for item in draft.items if item.source is not None and item.source.entry.kind == "user_message"]
-    by_seq = {item.source.entry.seq: (turn, item) for turn, item in enumerate(users) if item.source is not None}
+    by_seq = {item.source.entry.seq: (turn, item) for turn, item in enumerate(users, before) if item.source is not None}
     others = {source.entry.seq for source in draft.sources.messages} - by_seq.keys()
     groups: list[_Group] = []
     turns: list[int] = []
@@ -93,11 +98,11 @@ def _groups(draft: Draft) -> list[_Group]:
         if turn is None:
             anchor = by_seq.get(seq or 0)
         else:
-            check_anchors([turn], len(users))
-            anchor = (turn, users[turn])
+            check_anchors([turn], before + len(users))
+            anchor = (turn, users[turn - before]) if turn >= before else None
         turns += [] if anchor is None else [anchor[0]]
         groups.append(_Group([snapshot], anchor))
-    check_anchors(turns, len(users))
+    check_anchors(turns, before + len(users))
     return groups
 
 

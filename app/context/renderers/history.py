@@ -9,6 +9,8 @@
     agent        across turns the current agent's own messages, all input that is not inside of calls, and of the answers of the agents
                  that are named in `agents` the text
 
+What a checkpoint covers is of older turns: `session` and `direct` are told its summary, `agent` where nobody but that agent said any of it.
+
 A called run is told an ancestor's answer without the calls that have no result yet: it is what one of them is being answered by.
 """
 
@@ -28,6 +30,7 @@ NAME = "history"
 SCOPES = ("session", "direct", "invocation", "ancestors", "agent")
 
 _KEPT = Step(Disposition.INCLUDED, Reason.IN_WINDOW, NAME)
+_SUMMED_UP = Step(Disposition.INCLUDED, Reason.SUMMARIZED, NAME)
 _PRESENT = Step(Disposition.INCLUDED, Reason.EPHEMERAL, NAME)
 
 
@@ -35,14 +38,28 @@ def render(draft: Draft, spec: RendererSpec, count: Count) -> None:
     """Places the messages of the scope that nobody decided to be out."""
     sources = draft.sources
     scope = spec.options.get("scope", "session")
+    summary = draft.summary
+    if summary is not None and not _holds_summary(sources, scope):
+        draft.drop(summary, Reason.OUT_OF_SCOPE, NAME)
     if draft.several_runs or sources.invocation.index or scope not in ("session", "direct"):
         _choose(draft, spec, scope, count)
+    rows = draft.items
+    if summary is not None:
+        rows = rows[1:]
+        if summary.message is not None:
+            draft.keep((summary,), _SUMMED_UP)
     if not sources.ephemeral:
-        draft.keep([item for item in draft.items if item.message is not None], _KEPT)
+        draft.keep([item for item in rows if item.message is not None], _KEPT)
         return
-    for item in draft.items:
+    for item in rows:
         if item.message is not None:
             draft.keep((item,), _PRESENT if item.source is None else _KEPT)
+
+
+def _holds_summary(sources: Sources, scope: str) -> bool:
+    if scope == "agent":
+        return sources.checkpoint is not None and set(sources.checkpoint.body.agents) <= {sources.agent.name}
+    return scope == "session" or (scope == "direct" and not sources.invocation.called)
 
 
 def _choose(draft: Draft, spec: RendererSpec, scope: str, count: Count) -> None:

@@ -4,7 +4,8 @@
 
     parts     each part of an answer counts one, and each user, tool and agent message
     entries   each message counts one
-    turns     a user message and everything before the next is one; a message that an agent posts or a renderer makes begins none
+    turns     a user message and everything before the next is one; a message that an agent posts or a renderer makes, or a
+             summary, begins none
 
 A result that is kept keeps its own call, even beyond `n`: of its answer that part alone. The other calls of that answer go, with their
 results, which are older (S4-29, T-09). A small `n` can drop the question itself; the manifest says so (S4-32).
@@ -14,7 +15,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from app.context.draft import Count, Draft, Item, Reason, Rendered
+from app.context.draft import CompactionOrigin, Count, Draft, Item, Reason, Rendered
 from app.context.fields import Check
 from app.context.renderers.kinds import DocumentFacts, RendererKind
 from app.context.renderers.shortening import shortened
@@ -61,7 +62,7 @@ def _turn_edge(items: list[Item], n: int) -> int:
     begun = [
         position
         for position, item in enumerate(items)
-        if item.message is not None and item.message.role == "user" and not isinstance(item.origin, Rendered)
+        if item.message is not None and item.message.role == "user" and not isinstance(item.origin, Rendered | CompactionOrigin)
     ]
     return begun[-n] if len(begun) >= n else 0
 

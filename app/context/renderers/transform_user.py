@@ -1,4 +1,4 @@
-"""`transform_user`: the user messages placed before it, their text spelled by a template (X-30); not what a renderer said.
+"""`transform_user`: the user messages placed before it, their text spelled by a template (X-30); not what a renderer or a summary says.
 
 The template has `message.text` and `message.agent` (the agent that a message's attributes name, or none), and the state as it was
 `as_of` the `message`, the beginning of the running `turn` (of every message's own turn, where that is another), or `now`. Images and files
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from app.context.draft import Count, Draft, Item, NeutralMessage, Reason, Rendered
+from app.context.draft import CompactionOrigin, Count, Draft, Item, NeutralMessage, Reason, Rendered
 from app.context.fields import Check
 from app.context.renderers.kinds import DocumentFacts, RendererKind
 from app.context.renderers.prune_addressed import addressee
@@ -27,7 +27,7 @@ def render(draft: Draft, spec: RendererSpec, count: Count) -> None:
     words, template, as_of = words_of(draft, message=True), str(spec.options["template"]), str(spec.options["as_of"])
     for item in draft.placed:
         message = item.message
-        if message is None or message.role != "user" or isinstance(item.origin, Rendered):
+        if message is None or message.role != "user" or isinstance(item.origin, Rendered | CompactionOrigin):
             continue
         text = rendered(template, words, {**_values(draft, item, as_of), "message": _said(item, message)})
         media = [place for place, part in enumerate(message.parts) if not isinstance(part, Text)]

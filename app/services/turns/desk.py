@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -200,23 +200,28 @@ class Desk:
         stream.lost = running.lose
         by_seq = {entry.seq: entry for entry in written}
         stream.show([filled(event, by_seq.get(event.seq)) for event in events])
-        self.running[facts.key] = running
+        self.hold(running, self.loop.run(running))
+        return running
+
+    def hold(self, running: Running, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Does work under a claim that was just taken: its lease is renewed until the work is over, and the end of the process ends it."""
+        self.running[running.facts.key] = running
         if self.closing:
             running.draining = True
             running.stop.set()
-        task = asyncio.create_task(self._run(running), name=f"turn {facts.session_id}")
+        task = asyncio.create_task(self._run(running, work), name=f"turn {running.facts.session_id}")
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
-        return running
+        return task
 
-    async def _run(self, running: Running) -> None:
-        """Runs a turn until it rests. One that was lost is left to whoever took it; one that fails here is given up."""
+    async def _run(self, running: Running, work: Coroutine[Any, Any, None]) -> None:
+        """Works until the turn rests. One that was lost is left to whoever took it; one that fails here is given up."""
         try:
-            await self.loop.run(running)
+            await work
         except FenceLost:
-            log.warning("turn %s was taken over", running.facts.turn_id)
+            log.warning("turn %s of %s was taken over", running.number, running.facts.session_id)
         except Exception:
-            log.exception("turn %s stopped; it is settled from what was logged", running.facts.turn_id)
+            log.exception("turn %s of %s stopped; it is settled from what was logged", running.number, running.facts.session_id)
             await self._give_up(running)
         finally:
             self.streams.close(running.stream)

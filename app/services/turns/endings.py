@@ -8,9 +8,11 @@ from typing import Literal, TypeVar
 from uuid import UUID
 
 from app.config.limits import ACCEPT_TRIES_MAX, RECOVERIES_PER_SWEEP_MAX, STOP_WAIT_SECONDS_MAX
+from app.entries.compactions import Checkpoint, CompactionFailed, CompactionRequested
 from app.entries.errors import ClaimExpired, FenceLost, HeadMismatch, PendingAction, SessionBusy
 from app.entries.messages import Entry, NewEntry
 from app.entries.trace import CutReason, StopReason, StopRequested
+from app.services.compactions.given_up import abandoned, given_up
 from app.services.consequences import Consequences, committed_events, follow
 from app.services.running import decode_options
 from app.services.streams import Event, TurnKey, encode_events
@@ -19,8 +21,8 @@ from app.services.turns.desk import Desk
 from app.services.turns.loop import error_json, rested, usage_of
 from app.services.turns.mending import Mended, read_log
 from app.services.write import Draft
-from app.storage.rows import SessionRow, TurnRow
-from app.storage.types import EVENT_IDS_PER_CLAIM, Append, EventRow, SessionPatch, TurnWrite
+from app.storage.rows import EntryFilter, SessionRow, TurnRow
+from app.storage.types import EVENT_IDS_PER_CLAIM, NO_TURN, Append, EventRow, SessionPatch, TurnWrite
 
 T = TypeVar("T")
 SETTLED = frozenset({"completed", "failed", "cancelled", "interrupted"})
@@ -48,7 +50,7 @@ class Endings:
         views, running, pending = self._desk.views, session.running_turn, session.pending_turn
         if running is not None and not await self._settled_if_gone(tenant, session, running):
             if room.on_busy == "reject" or not await self.end(tenant, session.session_id, running, "interrupt", STOP_WAIT_SECONDS_MAX):
-                raise SessionBusy(await views.id_of(tenant, session.session_id, running))
+                raise SessionBusy(None if running == NO_TURN else await views.id_of(tenant, session.session_id, running))
         elif running is None and pending is not None:
             if room.on_pending == "reject":
                 raise PendingAction(await views.id_of(tenant, session.session_id, pending))
@@ -59,13 +61,15 @@ class Endings:
 
     async def end(self, tenant: UUID, session: UUID, number: int, reason: StopReason, wait_seconds: float) -> bool:
         """Ends a turn in whatever state it is, also one that is just handed to its client or taken back. False where it still runs."""
+        if number == NO_TURN:
+            return await self.stop(tenant, session, NO_TURN, reason, wait_seconds)
         for _ in range(ACCEPT_TRIES_MAX):
             row = await self._desk.views.turn_by_number(tenant, session, number)
             if row.status in SETTLED:
                 return True
             if row.status == "requires_action":
                 await self.settle_waiting(tenant, session, row, reason)
-            elif not await self.stop(tenant, session, row, reason, wait_seconds):
+            elif not await self.stop(tenant, session, number, reason, wait_seconds):
                 return False
         return False
 
@@ -79,15 +83,15 @@ class Endings:
         gone = any((claim.session, claim.fence) == (session.session_id, session.fence) for claim in expired)
         return gone and await self.recover(tenant, session.session_id, turn, session.fence)
 
-    async def stop(self, tenant: UUID, session: UUID, row: TurnRow, reason: StopReason, wait_seconds: float) -> bool:
-        """Asks the holder of a running turn to end it, durably; says whether it rested within the time."""
+    async def stop(self, tenant: UUID, session: UUID, number: int, reason: StopReason, wait_seconds: float) -> bool:
+        """Asks the holder of a running turn, or of a session without one, to end it, durably; says whether it rested within the time."""
         desk = self._desk
-        key = TurnKey(tenant, session, row.number)
-        entry = NewEntry(StopRequested.kind, StopRequested(reason).encode(), row.number)
+        key = TurnKey(tenant, session, number)
+        entry = NewEntry(StopRequested.kind, StopRequested(reason).encode(), number or None)
         current = await desk.store.sessions.get(tenant, session)
-        if current is not None and current.running_turn == row.number and current.stop_requested_at is None:
+        if current is not None and current.running_turn == number and current.stop_requested_at is None:
             with contextlib.suppress(FenceLost):  # it came to rest meanwhile
-                await desk.store.ledger.append(tenant, session, Append(entries=(entry,), beside=True, stop_turn=row.number))
+                await desk.store.ledger.append(tenant, session, Append(entries=(entry,), beside=True, stop_turn=number))
         local = desk.running.get(key)
         if local is not None:
             local.stop.set()
@@ -95,9 +99,9 @@ class Endings:
         deadline = asyncio.get_running_loop().time() + wait_seconds
         while True:
             current = await desk.store.sessions.get(tenant, session)
-            if current is None or current.running_turn != row.number:
+            if current is None or current.running_turn != number:
                 return True
-            if await self._settled_if_gone(tenant, current, row.number):
+            if await self._settled_if_gone(tenant, current, number):
                 return True
             if asyncio.get_running_loop().time() >= deadline:
                 return False
@@ -124,6 +128,10 @@ class Endings:
             current = await desk.store.sessions.get(tenant, session)
             if current is None or current.running_turn != turn or current.fence != fence:
                 return current is None or current.running_turn is None
+            if turn == NO_TURN:
+                if await self._released(tenant, current):
+                    return True
+                continue
             row = await desk.views.turn_by_number(tenant, session, turn)
             mended = await read_log(desk.streams, TurnKey(tenant, session, turn))
             try:
@@ -134,6 +142,24 @@ class Endings:
             except (SessionBusy, FenceLost):
                 return False
         return False
+
+    async def _released(self, tenant: UUID, session: SessionRow) -> bool:
+        """Gives back a session that was held for a compaction alone, with the compaction's end. False where something else happened."""
+        desk = self._desk
+        kinds = (CompactionRequested.kind, Checkpoint.kind, CompactionFailed.kind)
+        last = await desk.store.ledger.entries(tenant, session.session_id, EntryFilter(kinds=kinds, descending=True), 1)
+        requested = last[0] if last and last[0].kind == CompactionRequested.kind and last[0].turn is None else None
+        append = Append(
+            expected_head=session.head_seq,
+            takeover_fence=session.fence,
+            release=True,
+            call=None if requested is None else abandoned(requested),
+        )
+        try:
+            await desk.writer.append(tenant, session.session_id, [] if requested is None else [given_up(requested)], append)
+        except (HeadMismatch, SessionBusy, FenceLost):
+            return False
+        return True
 
     async def after_the_gone(self, tenant: UUID, session: UUID, write: Callable[[], Awaitable[T]]) -> T:
         """What a write gives. One that finds the claim of a holder that is gone settles that turn first, and is tried again."""

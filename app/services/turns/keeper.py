@@ -11,7 +11,7 @@ from app.entries.errors import LedgerError, Unavailable
 from app.services.running import Running
 from app.services.turns.desk import Desk
 from app.services.turns.endings import Endings
-from app.storage.rows import Renewal
+from app.storage.claim_rows import Renewal
 
 log = logging.getLogger(__name__)
 

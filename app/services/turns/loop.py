@@ -11,6 +11,7 @@ from app.entries.errors import HeadMismatch
 from app.entries.messages import Entry
 from app.entries.trace import ModelCallFinished, TurnError, usage_to_json
 from app.services.calls import ModelCalls
+from app.services.compactions.preflight import Overflows
 from app.services.consequences import Consequences, follow, is_over, pending_json
 from app.services.running import Running, patiently
 from app.services.turns.adoptions import adopted_seq
@@ -19,14 +20,15 @@ from app.services.turns.views import Views
 from app.services.write import Draft
 from app.storage.types import CallWrite, SessionPatch, TurnWrite
 from app.turn.decide import next_move
-from app.turn.moves import Call, Done, Mend, Settle, Start
+from app.turn.moves import Call, Compact, Done, GiveUp, Mend, Settle, Start
 
 
 class Loop:
     """Runs turns whose claim this process holds. Nothing here belongs to an HTTP response."""
 
-    def __init__(self, calls: ModelCalls, views: Views, starting: Starting) -> None:
+    def __init__(self, calls: ModelCalls, views: Views, starting: Starting, overflows: Overflows) -> None:
         self._calls = calls
+        self._overflows = overflows
         self._views = views
         self._starting = starting
 
@@ -51,8 +53,11 @@ class Loop:
                     if drafts is None:
                         await self._hear_stop(running)
                     rests = bool(drafts) and await self.conclude(running, drafts or [])
-                case Mend():
-                    raise RuntimeError("a call that this process reads is not mended by it")
+                case Compact():
+                    running.compactable = await self._overflows.compact(running, move)
+                    rests = not running.compactable and await self.conclude(running, [])
+                case Mend() | GiveUp():
+                    raise RuntimeError("what this process reads is not mended by it")
                 case _:
                     rests = await self.conclude(running, [])
             if rests:
@@ -93,6 +98,7 @@ class Loop:
             input_seq=running.facts.input_seq,
             cut=running.cut,
             adopted_seq=adopted_seq,
+            compactable=running.compactable,
         )
 
     async def _adopted_seq(self, running: Running) -> int:

@@ -1,4 +1,4 @@
-"""A call whose reader is gone: its answer and its attempts, as far as the delta log tells of them."""
+"""A call whose reader is gone: its answer and its attempts, as far as the delta log tells of them; and a summary whose end nobody saw."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,10 +11,11 @@ from app.entries.ids import CALL, parse_id
 from app.entries.messages import Entry, Status
 from app.entries.trace import ModelCallFinished, ModelCallStarted
 from app.services.call_records import lost_attempt_json
+from app.services.compactions.given_up import abandoned, given_up
 from app.services.streams import Streams, TurnKey
 from app.services.write import Draft
 from app.storage.types import CallWrite
-from app.turn.moves import Mend
+from app.turn.moves import GiveUp, Mend
 
 
 @dataclass(slots=True)
@@ -26,8 +27,12 @@ class Mended:
     failed: list[dict[str, Any]] = field(default_factory=list)
     write: CallWrite | None = None
 
-    def drafts(self, move: Mend, turn: int, entries: Sequence[Entry]) -> list[Draft]:
-        """The partial answer, where anything was said, and the call's end. `entries` are the turn's own."""
+    def drafts(self, move: Mend | GiveUp, turn: int, entries: Sequence[Entry]) -> list[Draft]:
+        """The partial answer, where anything was said, and the call's end; or the end of a summary. `entries` are the turn's own."""
+        if isinstance(move, GiveUp):
+            requested = next(entry for entry in entries if entry.seq == move.requested_seq)
+            self.write = abandoned(requested)
+            return [given_up(requested)]
         known = self if self.call_id == move.call_id else Mended()
         begun = _started(entries, move.call_id)
         started = None if begun is None else ModelCallStarted.decode(begun.payload or "")

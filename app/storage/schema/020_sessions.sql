@@ -34,12 +34,16 @@ CREATE TABLE ledger.sessions (
   external_id       text,
   model             json,
   metadata          json        NOT NULL DEFAULT '{}',
+  compaction_count  bigint      NOT NULL DEFAULT 0,             -- calls of that purpose, as dispatched_count counts main ones
+  parent_session    uuid,                                       -- a fork's: where it left its parent, and behind which seq
+  parent_seq        bigint,
   PRIMARY KEY (tenant_id, session_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 
 CREATE UNIQUE INDEX sessions_external ON ledger.sessions (tenant_id, coalesce(user_name, ''), external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX sessions_user ON ledger.sessions (tenant_id, user_name) WHERE user_name IS NOT NULL;
 CREATE INDEX sessions_active ON ledger.sessions (tenant_id, active_on DESC);
+CREATE INDEX sessions_forks ON ledger.sessions (tenant_id, parent_session) WHERE parent_session IS NOT NULL;
 
 CREATE TRIGGER refuse_delete BEFORE DELETE ON ledger.sessions FOR EACH ROW EXECUTE FUNCTION ledger.refuse_mutation();
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON ledger.sessions FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_mutation();

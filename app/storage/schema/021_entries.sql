@@ -28,8 +28,9 @@ CREATE TABLE ledger.entries (
   CHECK (turn >= 1 AND tokens >= 0 AND octet_length(payload::text) <= 131072)
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.05);
 
--- Small: settings are rare beside messages, and lines rarer.
+-- Small: settings are rare beside messages, folds and lines rarer.
 CREATE INDEX entries_settings ON ledger.entries (tenant_id, session_id, kind, seq DESC) WHERE family = 's';
+CREATE INDEX entries_folds ON ledger.entries (tenant_id, session_id, kind, seq) WHERE family = 'f';
 CREATE INDEX entries_lines ON ledger.entries (tenant_id, session_id, seq DESC) WHERE line IS NOT NULL;
 
 CREATE TRIGGER refuse_mutation BEFORE UPDATE OR DELETE ON ledger.entries FOR EACH ROW EXECUTE FUNCTION ledger.refuse_mutation();

@@ -26,6 +26,9 @@ BEGIN
     p_session.dispatched_call := (p_call ->> 'call_id')::uuid;
     p_session.dispatched_count := p_session.dispatched_count + 1;
   END IF;
+  IF (p_call ->> 'new')::boolean AND p_call ->> 'purpose' = 'compaction' THEN
+    p_session.compaction_count := p_session.compaction_count + 1;
+  END IF;
   IF p_usage IS NOT NULL THEN
     p_session.usage_input := p_session.usage_input + coalesce((p_usage ->> 'input')::bigint, 0);
     p_session.usage_cached := p_session.usage_cached + coalesce((p_usage ->> 'cached')::bigint, 0);

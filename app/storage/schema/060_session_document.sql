@@ -9,7 +9,8 @@ LANGUAGE sql STABLE AS $$
     'message_count', s.message_count, 'turn_count', s.turn_count, 'last_turn', s.last_turn, 'meta_version', s.meta_version,
     'dispatched_call', s.dispatched_call, 'dispatched_count', s.dispatched_count, 'pending_turn', s.pending_turn,
     'running_turn', s.claim_turn, 'fence', s.fence, 'lease_until', c.lease_until, 'stop_requested_at', c.stop_requested_at,
-    'created_at', s.created_at, 'active_at', s.active_at,
+    'created_at', s.created_at, 'active_at', s.active_at, 'compaction_count', s.compaction_count, 'parent_session', s.parent_session,
+    'parent_seq', s.parent_seq,
     'usage', json_build_object('input', s.usage_input, 'cached', s.usage_cached, 'cache_write', s.usage_cache_write,
                                'output', s.usage_output, 'reasoning', s.usage_reasoning, 'calls', s.usage_calls)::text)::text
     FROM (SELECT) AS one

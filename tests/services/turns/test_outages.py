@@ -8,7 +8,7 @@ import pytest
 
 from app.config.settings import Settings
 from app.entries.errors import Unavailable
-from app.storage.rows import DeltaWrite
+from app.storage.claim_rows import DeltaWrite
 from app.storage.types import Append, Appended
 from tests.services.turns.faulty import LONG_LEASE_SECONDS, Outage, Real, around_appends, inside, kinds
 from tests.services.turns.test_tools import CALL, DONE, TOOLS

@@ -8,7 +8,7 @@ import pytest
 
 from app.entries.errors import ClaimExpired, FenceLost, PendingAction, SessionBusy
 from app.entries.ids import TURN, format_id
-from app.storage.rows import DeltaCursor, DeltaWrite
+from app.storage.claim_rows import DeltaCursor, DeltaWrite
 from app.storage.types import EVENT_IDS_PER_CLAIM, NEW_TURN, Append, Claim, EventRow, SessionPatch, TurnWrite
 from tests.storage.sessions_made import HOLDER, claimed, fetch_as_admin, opened, said, stopped
 

@@ -9,7 +9,8 @@ import pytest
 from app.entries.errors import Invalid, LedgerError
 from app.entries.line import rewound
 from app.entries.messages import NewEntry
-from app.storage.rows import DeltaCursor, EntryFilter
+from app.storage.claim_rows import DeltaCursor
+from app.storage.rows import EntryFilter
 from app.storage.types import Append, CallWrite, EventRow, NewBlob, SessionPatch, TurnWrite
 from tests.storage.sessions_made import claimed, opened, said
 
@@ -45,6 +46,22 @@ async def test_answer_call_turn_usage_and_events_are_committed_together_or_not_a
     assert (turn.status, turn.input_seq, turn.first_seq, turn.last_seq) == ("completed", 1, 1, 3)
     assert [entry.seq for entry in await store.ledger.turn_entries(tenant, session, 1)] == [1, 2, 3]
     assert [event.n for event in await store.deltas.read([DeltaCursor(tenant, session, 1, 2)], 10)] == [3]
+
+
+@pytest.mark.parametrize("purpose", ["main", "compaction"])
+async def test_the_sessions_totals_are_of_main_calls_and_those_for_summaries_are_counted(store, tenant, purpose):
+    session = await opened(store, tenant)
+    used = '{"input":7,"output":2}'
+    for at_once in (True, False):
+        call = CallWrite(uuid4(), new=True, turn=1, purpose=purpose, status="running", record="{}", usage=used if at_once else None)
+        await store.ledger.append(tenant, session, Append(call=call))
+        if not at_once:
+            for status in ("completed", "failed"):
+                await store.ledger.append(tenant, session, Append(call=CallWrite(call.call_id, status=status, usage=used)))
+    row = await store.sessions.get(tenant, session)
+    usage = orjson.loads(row.usage)
+    assert row.compaction_count == (2 if purpose == "compaction" else 0)
+    assert (usage["input"], usage["output"], usage["calls"]) == ((14, 4, 2) if purpose == "main" else (0, 0, 0))
 
 
 @pytest.mark.req("S0-06", "X-02")

@@ -1,0 +1,34 @@
+"""Compactions: what is asked for, what came of it, and what one would do."""
+
+from app.api.schemas.agents import DRIVER
+from app.api.schemas.basics import COUNT, SEQ, SESSION_ID, answer, integer, nullable, obj, one_of, text
+from app.config.limits import INSTRUCTIONS_CHARS_MAX
+
+KEEP_RECENT = integer(1, 10**9)
+COMPACT = obj({"instructions": text(INSTRUCTIONS_CHARS_MAX, 1), "keep_recent_tokens": KEEP_RECENT, "driver": DRIVER, "expected_head": SEQ})
+COMPACTION = answer(
+    {
+        "outcome": one_of("compacted", "nothing_to_compact", "not_smaller", "declined_floor", "failed"),
+        "checkpoint_id": nullable(text()),
+        "tokens_before": COUNT,
+        "tokens_after": nullable(COUNT),
+        "covers_through_seq": nullable(SEQ),
+    },
+    description="Only `compacted` changes what a model is sent; `nothing_to_compact` and `declined_floor` write nothing.",
+)
+COMPACTION_PLAN = answer(
+    {
+        "object": {"const": "compaction_plan"},
+        "session_id": SESSION_ID,
+        "head_seq": SEQ,
+        "would": one_of("compacted", "nothing_to_compact", "declined_floor"),
+        "keep_recent_tokens": COUNT,
+        "tokens_before": COUNT,
+        "covers_through_seq": nullable(SEQ),
+        "first_kept_seq": nullable(SEQ),
+        "turns": COUNT,
+        "covered_tokens": COUNT,
+        "kept_tokens": nullable(COUNT),
+    },
+    description="What a compaction would try now. Tokens before it are of the whole request, those covered and kept of its messages.",
+)

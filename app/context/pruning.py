@@ -1,0 +1,144 @@
+"""Which tool results are told in fewer words from here on: the decision of a pruning, pure (S0-32, X-58), and the reading of earlier ones.
+
+Asked where a request reaches the mark of pruning. Results are taken until the request is below the low mark, oldest first in each of these:
+
+1. superseded ones: cleared;
+2. those of tools that declare them disposable: cleared;
+3. old ones that are large: shortened;
+4. old and large ones that an earlier pruning shortened, or of which shortening saves too little: cleared.
+
+Never taken: results of the running turn and of answers with an open call, the newest `protect_recent_tokens` of all results, results of tools
+that declare them protected, those that are still spoken of (`staleness`), and those of which fewer than `RESULT_GAIN_MIN` tokens would be
+saved. An error is a result like any other, but one supersedes nothing. What is pruned stays so on its line.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from app.context.budget import Budget, prune_to
+from app.context.compile import Compiled, compile_context
+from app.context.draft import Count
+from app.context.passes.measure import media_tokens
+from app.context.passes.pruning import told
+from app.context.sources import NOTHING_PRUNED
+from app.context.staleness import Result, results_of, spoken_of, superseded
+from app.entries.messages import Entry
+from app.entries.prunings import Form, Pruned, PrunedResult, Staleness
+
+LARGE_TOKENS_MAX, LARGE_PARTS = 1_000, 100
+"""A result is large that weighs one of so many parts of the input limit, or so many tokens where that is less."""
+
+RESULT_GAIN_MIN = 50
+"""Tokens that have to be saved of a result."""
+
+GAIN_PARTS = 50
+"""A pruning saves one of so many parts of the input limit at least: it makes the provider read the rest of the request anew."""
+
+Choice = tuple[PrunedResult, int]
+"""A result, and the tokens that are saved of it."""
+
+
+def decide(compiled: Compiled, budget: Budget, count: Count) -> Pruned | None:
+    """What to prune of an input with that budget; None where nothing is stale, or where too little would be saved.
+
+    Under the hard limit a pruning saves `input_limit` / `GAIN_PARTS` tokens or more; one that makes a request fit may save less. `count` is the
+    one with which the input was compiled.
+    """
+    if budget.verdict == "fits":
+        return None
+    wanted, saved, chosen = budget.total - prune_to(budget), 0, []
+    for result, gain in _choices(compiled, large_from(budget), count):
+        if saved >= wanted:
+            break
+        chosen.append(result)
+        saved += gain
+    if not chosen:
+        return None
+    pruned = {**compiled.sources.pruned, **{one.seq: one for one in chosen}}
+    after = compile_context(replace(compiled.sources, pruned=pruned), count).measured.total
+    saved = compiled.measured.total - after
+    fits = (budget.total - saved) * (1 + budget.error_band) <= budget.input_limit
+    if saved < gain_min(budget) and (budget.fits or not fits or saved <= 0):
+        return None
+    return Pruned(tuple(chosen), budget.total, budget.total - saved)
+
+
+def gain_min(budget: Budget) -> int:
+    """The tokens that a pruning has to save."""
+    return max(1, -(-budget.input_limit // GAIN_PARTS))
+
+
+def large_from(budget: Budget) -> int:
+    """The tokens from which on a result is large."""
+    return min(LARGE_TOKENS_MAX, budget.input_limit // LARGE_PARTS)
+
+
+def pruned_results(folds: Iterable[Entry]) -> Mapping[int, PrunedResult]:
+    """What the prunings among entries come to, by the result's seq: of two words on one the later, but no longer form than it has."""
+    found: dict[int, PrunedResult] = {}
+    for entry in folds:
+        if entry.kind != Pruned.kind or entry.payload is None:
+            continue
+        for one in Pruned.decode(entry.payload).results:
+            before = found.get(one.seq)
+            if before is None or before.form == "shortened":
+                found[one.seq] = one
+    return found or NOTHING_PRUNED
+
+
+def _choices(compiled: Compiled, large: int, count: Count) -> Iterator[Choice]:
+    """What may be pruned, in the order in which it is; each result once. `large`: tokens from which on an old one is."""
+    results = results_of(compiled)
+    out_of_date, spoken = superseded(results), spoken_of(compiled, results)
+    free = [result for result in _unprotected(compiled, results) if result.seq not in spoken.by_id]
+    stale: set[int] = set()
+    rounds: tuple[tuple[Staleness, frozenset[int]], ...] = (
+        ("superseded", out_of_date),
+        ("disposable", frozenset([one.seq for one in free if _keep(one) == "disposable"]) - spoken.by_target),
+    )
+    for why, seqs in rounds:
+        for result in free:
+            if result.seq in seqs and result.seq not in stale:
+                stale.add(result.seq)
+                yield from _choice(compiled, result, "cleared", why, count)
+    old = [result for result in free if result.seq not in stale | spoken.by_target and _weight(compiled, result) >= large]
+    long = {one.seq for result in old for one, _ in _choice(compiled, result, "shortened", "old", count)}
+    for result in old:
+        if result.seq in long:
+            yield from _choice(compiled, result, "shortened", "old", count)
+    for result in old:
+        if result.seq not in long:
+            yield from _choice(compiled, result, "cleared", "old", count)
+
+
+def _choice(compiled: Compiled, result: Result, form: Form, why: Staleness, count: Count) -> Iterator[Choice]:
+    """The result in that form, where it is longer now and enough is saved of it."""
+    before, message, source = compiled.sources.pruned.get(result.seq), result.item.message, result.item.source
+    if message is None or source is None or (before is not None and before.form in (form, "cleared")):
+        return
+    words = count(told(result.body, source.entry.tokens, result.call, form))
+    gain = result.item.tokens + media_tokens(message.parts, compiled.sources.target.rules) - words
+    if gain >= RESULT_GAIN_MIN:
+        yield PrunedResult(result.seq, form, why), gain
+
+
+def _unprotected(compiled: Compiled, results: Sequence[Result]) -> list[Result]:
+    """Oldest first: of turns that are over, not among the newest tokens of results, and not of a tool that protects its results."""
+    sources, newer, found = compiled.sources, 0, []
+    for result in reversed(results):
+        recent = newer < sources.agent.pruning.protect_recent_tokens
+        newer += _weight(compiled, result)
+        turn = None if result.item.source is None else result.item.source.entry.turn
+        running = turn is not None and turn == sources.running_turn
+        if not recent and not running and _keep(result) != "protected":
+            found.append(result)
+    return found[::-1]
+
+
+def _keep(result: Result) -> str | None:
+    return None if result.tool is None else result.tool.results.get("keep")
+
+
+def _weight(compiled: Compiled, result: Result) -> int:
+    """What the result weighs as it was told first, whatever was made of it since."""
+    return result.item.tokens_before + media_tokens(result.body.parts, compiled.sources.target.rules)

@@ -1,0 +1,86 @@
+"""The request that a summary is asked for with: made for the attempt, and made again for who asks what was sent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+from uuid import UUID
+
+from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, SUMMARY_OUTPUT_TOKENS_MAX
+from app.context.compaction.plan import Plan, plan
+from app.context.compaction.request import summary_sources
+from app.context.sources import Sources
+from app.models.resolve import Limits, ModelChoice, Target
+from app.services.inputs import Inputs, Prepared
+from app.services.stored_contents import done
+from app.services.targets import Targets
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What a summary's request depends on beside the request that it is made smaller for. `model`: None for that one's own."""
+
+    keep_recent_tokens: int
+    newest_only: bool = False
+    model: ModelChoice | None = None
+    instructions: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        model = None if self.model is None else {"upstream": self.model.upstream, "name": self.model.name, "params": dict(self.model.params)}
+        return {
+            "keep_recent_tokens": self.keep_recent_tokens,
+            "newest_only": self.newest_only,
+            "model": model,
+            "instructions": self.instructions,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        model = value["model"]
+        choice = None if model is None else ModelChoice(model["upstream"], model["name"], model["params"])
+        return cls(value["keep_recent_tokens"], value["newest_only"], choice, value["instructions"])
+
+
+class SummaryRequests:
+    """Compiles by the same code as any input; writes nothing and calls nobody."""
+
+    def __init__(self, inputs: Inputs, targets: Targets) -> None:
+        self._inputs = inputs
+        self._targets = targets
+
+    def target(self, main: Sources, model: ModelChoice | None) -> Target:
+        """Who summarises, asked for no more than a summary takes. Raises `Invalid` for a model that is not configured (any more)."""
+        target = main.target if model is None else self._targets.resolve(model, _limits(main, model), "/driver/model")
+        output = min(SUMMARY_OUTPUT_TOKENS_MAX, target.limits.max_output_tokens)
+        params = {**target.model.params, "max_output_tokens": output}
+        return replace(target, model=replace(target.model, params=params))
+
+    async def made(self, tenant: UUID, session: UUID, main: Prepared, found: Plan, asking: Asking) -> Prepared:
+        """The request for a summary of what `found` covers of `main`. Raises `Invalid` and `InvalidOrigins`."""
+        target = self.target(main.sources, asking.model)
+        aside = len(main.sources.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
+        make = partial(
+            summary_sources,
+            main.sources,
+            found,
+            target,
+            instructions=asking.instructions,
+            output_tokens=target.model.params["max_output_tokens"],
+            count=self._targets.counter(target.estimator).repeated,
+        )
+        return await self._inputs.compiled(tenant, session, main.window, await done(make, aside=aside))
+
+    async def again(self, tenant: UUID, session: UUID, main: Prepared, record: Mapping[str, Any]) -> Prepared:
+        """The request of a summary's call, from its record and the request that it was made smaller for. Raises `ValueError` where the ledger
+        has nothing to summarise any more."""
+        asking = Asking.from_json(record["summary"])
+        found = plan(main.compiled, asking.keep_recent_tokens, asking.newest_only)
+        if found is None:
+            raise ValueError("the entries that were summarised are not there any more")
+        return await self.made(tenant, session, main, found, asking)
+
+
+def _limits(main: Sources, model: ModelChoice) -> Limits | None:
+    """What is known of a model's capacity because the call, or its agent, is for the same one."""
+    own = ((main.target.model, main.target.limits), (main.agent.model, main.agent.limits))
+    return next((limits for one, limits in own if (one.upstream, one.name) == (model.upstream, model.name)), None)
