@@ -15,7 +15,6 @@ LATER: tuple[tuple[str, str, str], ...] = (
     ("DELETE", "/users/{user}", "admin"),
     ("DELETE", _SESSION, "admin"),
     ("POST", f"{_SESSION}/entries/{{seq}}/redact", "admin"),
-    ("POST", f"{_SESSION}/fork", "sessions:write"),
     ("GET", f"{_SESSION}/usage", "sessions:read"),
     ("GET", f"{_SESSION}/checkpoints", "sessions:read"),
     ("GET", f"{_SESSION}/checkpoints/{{checkpoint_id}}", "sessions:read"),
