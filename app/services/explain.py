@@ -246,9 +246,9 @@ class Explain:
         ask = replace(ask, at_seq=call.head_seq, ephemeral=ephemeral, invocation=invocation, continuation=continuation)
         ask = ask if invocation.index == 0 else replace(ask, model=None, tool_choice=None)
         prepared = await self._inputs.prepare(tenant, row.session_id, ask)
-        return (
-            prepared if call.purpose == "main" else await self._summaries.made(tenant, row.session_id, prepared, Asking.from_json(record["summary"]))
-        )
+        if call.purpose == "main":
+            return prepared
+        return await self._summaries.made(tenant, row.session_id, prepared, Asking.from_json(record["summary"]))
 
     async def call_row(self, tenant: UUID, session: UUID, call_id: UUID | None) -> CallRow:
         """One call of the session. Raises `NotFound`."""

@@ -70,4 +70,5 @@ async def whole(world: World, session: str) -> None:
             assert found["verified"] is True, (call["purpose"], found.get("mismatch"), found.get("reason"))
             assert found["digest"] == call["digest"]
             one = (await world.call("GET", f"/sessions/{session}/calls/{call['id']}", 200)).json()
-            assert one["manifest"] and one["source_map"], call["purpose"]
+            assert one["manifest"], call["purpose"]
+            assert one["source_map"], call["purpose"]
