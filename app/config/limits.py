@@ -116,6 +116,9 @@ INSTRUCTIONS_CHARS_MAX: Final = 4_000
 HOOK_SECONDS_MAX: Final = 2
 """One hook of a package, asked or told of a compaction."""
 
+HOOK_THREADS_MAX: Final = 4
+"""Hooks of packages that are asked or told at once."""
+
 HEADERS_PER_UPSTREAM_MAX: Final = 64
 """Headers that the operator sets for one upstream."""
 

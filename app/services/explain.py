@@ -18,7 +18,7 @@ from app.formats.registry import FORMATS
 from app.services.caching import cache_report
 from app.services.call_records import invocation_of, run_of
 from app.services.checkpoints import Checkpoints
-from app.services.compactions.requests import SummaryRequests
+from app.services.compactions.requests import Asking, SummaryRequests
 from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, taps_of, underivable, verdict, violation_json
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.mismatches import Mismatches
@@ -260,7 +260,9 @@ class Explain:
         ask = replace(ask, at_seq=call.head_seq, ephemeral=ephemeral, invocation=invocation, continuation=continuation)
         ask = ask if invocation.index == 0 else replace(ask, model=None, tool_choice=None)
         prepared = await self._inputs.prepare(tenant, row.session_id, ask)
-        return prepared if call.purpose == "main" else await self._summaries.again(tenant, row.session_id, prepared, record)
+        if call.purpose == "main":
+            return prepared
+        return await self._summaries.made(tenant, row.session_id, prepared, Asking.from_json(record["summary"]))
 
     async def call_row(self, tenant: UUID, session: UUID, call_id: UUID | None) -> CallRow:
         """One call of the session. Raises `NotFound`."""

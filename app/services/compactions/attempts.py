@@ -81,7 +81,7 @@ class Attempts:
         request = None
         if job.driver.kind == "model":
             try:
-                request = await self._requests.made(tenant, session, main, found, job.asking)
+                request = await self._requests.made(tenant, session, main, job.asking)
             except (Invalid, InvalidOrigins):
                 request = None
         call = None if request is None else new_uuid()
@@ -91,7 +91,7 @@ class Attempts:
             job.driver.kind,
             found.covers_through_seq,
             found.first_kept_seq,
-            job.asking.keep_recent_tokens,
+            job.keep_recent_tokens,
             main.budget.total,
             job.attempt,
             job.step_index,

@@ -50,8 +50,8 @@ class Preflight:
         if choice.plan is None or choice.would != "compacted":
             return None
         driver = agent.compaction.driver
-        asking = Asking(choice.keep_recent_tokens, choice.newest_only, driver.model)
-        job = Job(trigger, prepared, choice.plan, driver, asking, attempt, step.move.step_index, step.run)
+        asking = Asking(choice.plan, driver.model)
+        job = Job(trigger, prepared, driver, asking, choice.keep_recent_tokens, attempt, step.move.step_index, step.run)
         if not await self._attempts.consent(job):
             return None
         key = running.facts.key
