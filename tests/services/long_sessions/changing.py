@@ -54,7 +54,7 @@ class Changing(Talking):
         at = told.head if back is None else max(1, told.head - back)
         body = {} if back is None else {"at_seq": at}
         if told.inside(at) is not None:
-            await self.refused(told, "POST", "/fork", 422, "invalid-input", "inside-turn", **body)
+            await self.refused(told, "POST", "/fork", 422, "invalid-request", **body)
             return
         made = (await self.world.call("POST", f"/sessions/{told.id}/fork", 201, json=body)).json()
         assert made["forked_from"] == {"session_id": told.id, "at_seq": at}
@@ -99,7 +99,7 @@ class Changing(Talking):
             return
         known = told.checkpoints.get(chosen)
         if known is not None and not told.fits(known, told.now.line):
-            await self.refused(told, "PATCH", "", 422, "invalid-input", checkpoint=chosen)
+            await self.refused(told, "PATCH", "", 422, "invalid-request", checkpoint=chosen)
             return
         wanted = {"none": None, "latest": told.latest(told.now)}.get(chosen, chosen)
         was = told.now.checkpoint

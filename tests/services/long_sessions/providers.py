@@ -85,8 +85,8 @@ class Voice:
 def summarised(style: Style, from_seq: int, through_seq: int) -> tuple[Answer, Fault | None]:
     """A summary of that range in a style."""
 
-    def facts(text: str, *cites: int) -> str:
-        return json.dumps({"summary": [{"text": text, "cites": list(cites)}]})
+    def facts(text: str, *cites: int, **more: Any) -> str:
+        return json.dumps({"summary": [{"text": text, "cites": list(cites)}], **more})
 
     words: dict[Style, str] = {
         "facts": facts("They went on talking.", from_seq, through_seq),
@@ -96,7 +96,7 @@ def summarised(style: Style, from_seq: int, through_seq: int) -> tuple[Answer, F
         "truncated": facts("They went on", from_seq),
         "tool call": "I look that up.",
         "cites": facts("They went on talking.", through_seq + 1),
-        "no cites": facts("They went on talking."),
+        "no cites": facts("They went on talking.", from_seq, decisions=[{"text": "None was made.", "cites": []}]),
         "injection": facts(INJECTION, from_seq),
     }
     text = Text(words.get(style, words["facts"]))

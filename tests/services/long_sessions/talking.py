@@ -157,6 +157,7 @@ class Talking:
     async def results(self, told: Told, size: int, kind: str, style: Style, only_one: bool) -> None:
         turn = told.pending
         if turn is None:
+            await self.turn(told, "calls" if only_one else "call", 5, 20, style)
             return
         path = f"/sessions/{told.id}/turns/{turn.id}"
         open_calls = [one["tool_call_id"] for one in (await self.laws.get(path))["pending"]]
