@@ -12,7 +12,7 @@ from app.storage.sessions import Sessions
 from app.storage.states import States
 from app.storage.turns import Calls, Turns
 
-HEAD_REVISION = "0006"
+HEAD_REVISION = "0009"
 """The migration that this build needs; `Store.revision()` says which one the database has."""
 
 

@@ -1,0 +1,11 @@
+"""An export's lines, as the database spells them."""
+
+from migrations.sql import run
+
+revision = "0009"
+down_revision = "0006"
+
+
+def upgrade() -> None:
+    """Runs the frozen files."""
+    run(revision)
