@@ -1,14 +1,18 @@
 -- An entry as our own export spells it, byte for byte what `formats.jsonl.write` makes of it, and a line break: body and attributes as texts.
+-- concat() leaves a null out and spells what is no text itself, which is faster than a cast.
 CREATE FUNCTION ledger.archive_line(e ledger.entries) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN concat(
-  '{"seq":', e.seq, ',"kind":"', e.kind, '","version":', e.version, ',"turn":', coalesce(e.turn::text, 'null'),
-  ',"message_index":', coalesce(e.message_index::text, 'null'), ',"agent":', coalesce(to_json(e.agent), 'null'),
-  ',"invocation":', e.invocation, ',"tokens":', e.tokens, ',"hidden":', e.hidden::text, ',"include_in_context":', e.include_in_context::text,
-  ',"at":', CASE WHEN e.at IS NULL THEN 'null' ELSE to_char(e.at AT TIME ZONE 'UTC', '"\""YYYY-MM-DD"T"HH24:MI:SS.US"+00:00\""') END,
+  '{"seq":', e.seq, ',"kind":"', e.kind, '","version":', e.version,
+  ',"turn":', e.turn, CASE WHEN e.turn IS NULL THEN 'null,"message_index":' ELSE ',"message_index":' END,
+  e.message_index, CASE WHEN e.message_index IS NULL THEN 'null,"agent":' ELSE ',"agent":' END,
+  to_json(e.agent), CASE WHEN e.agent IS NULL THEN 'null,"invocation":' ELSE ',"invocation":' END, e.invocation, ',"tokens":', e.tokens,
+  CASE WHEN e.hidden THEN ',"hidden":true,"include_in_context":' ELSE ',"hidden":false,"include_in_context":' END,
+  CASE WHEN e.include_in_context THEN 'true,"at":' ELSE 'false,"at":' END,
+  CASE WHEN e.at IS NULL THEN 'null' ELSE to_char(e.at AT TIME ZONE 'UTC', '"\""YYYY-MM-DD"T"HH24:MI:SS.US"+00:00\""') END,
   ',"recorded_at":"', to_char(e.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"'), '","digest":"', encode(e.digest, 'hex'),
-  '","attributes":', coalesce(to_json(e.attributes::text), 'null'),
-  ',"body":', coalesce(to_json(e.payload::text), 'null'), E'}\n');
+  '","attributes":', to_json(e.attributes::text), CASE WHEN e.attributes IS NULL THEN 'null,"body":' ELSE ',"body":' END,
+  to_json(e.payload::text), CASE WHEN e.payload IS NULL THEN E'null}\n' ELSE E'}\n' END);
 GRANT EXECUTE ON FUNCTION ledger.archive_line TO ledger_app, ledger_reader;
 
 -- Every entry of a line (null: of all lines) behind p_after and up to p_at_seq, oldest first, as lines of an export; in rows and to an end
