@@ -10,11 +10,13 @@ import asyncpg
 
 from app.context.compile import compile_context
 from app.context.sources import AgentRevision, SourceMessage, Sources
+from app.entries.compactions import Checkpoint
 from app.entries.folds import Rewound
-from app.entries.ids import SESSION, format_id
-from app.entries.line import PLAIN, rewound
+from app.entries.ids import SESSION, blob_digest, format_id
+from app.entries.line import PLAIN, Covered, covered, rewound
 from app.entries.messages import Answer, Message, NewEntry, decode, encode
 from app.entries.parts import Text
+from app.entries.summaries import Fact, Summary
 from app.formats.openai_chat.write_request import write_request
 from app.formats.registry import FORMATS
 from app.models.resolve import resolve
@@ -22,7 +24,7 @@ from app.models.tokens import Counter
 from app.services.transcripts import RawQuery, Transcripts
 from app.services.write import Draft, Writer
 from app.storage.store import Store
-from app.storage.types import Append, OpenSession
+from app.storage.types import Append, NewBlob, OpenSession
 from bench.database import Database
 from bench.limits.postgres import TEXT, BareTable, open_table
 from bench.rounds import interleave, per_second, ratio
@@ -221,6 +223,16 @@ async def left_behind(database: Database, session: UUID, left: int, messages: in
     line = rewound(PLAIN, 0, left + 1)
     mark = NewEntry("rewound", Rewound(0, 0).encode(), line=line.encode())
     await database.store.ledger.append(database.tenant, session, Append(entries=(mark, *TURN * (messages // 2))))
+
+
+async def covered_by_checkpoint(database: Database, session: UUID, head: int, messages: int) -> None:
+    """Goes on behind a checkpoint that stands for all of a session with that head and the plain line, with so many messages after it."""
+    line = covered(PLAIN, Covered("chk_bench", head + 1, head))
+    summary = Summary({"summary": tuple([Fact(TEXT, (1, head)) for _ in range(10)])}, 1, head)
+    artifact = NewBlob(blob_digest(summary.canonical), "application/json", summary.canonical)
+    mark = Checkpoint("chk_bench", head, head, head + 2, head, head, summary, artifact.digest, "excerpt", "manual", head * 90, 1_000)
+    entry = NewEntry(Checkpoint.kind, mark.encode(), line=line.encode(), blobs=(artifact.digest,))
+    await database.store.ledger.append(database.tenant, session, Append(entries=(entry, *TURN * (messages // 2)), blobs=(artifact,)))
 
 
 def window_compiler(store: Store, tenant: UUID, revision: AgentRevision | None = None) -> Callable[[UUID], Awaitable[bytes]]:

@@ -8,6 +8,8 @@ from uuid import uuid4
 import pytest
 
 from app.entries.ids import SESSION, format_id
+from app.entries.line import PLAIN, Covered, covered
+from app.entries.messages import NewEntry
 from app.services.transcripts import RawQuery, Transcripts
 from app.services.transfers import Exports
 from app.storage.append_arguments import APPEND, arguments
@@ -17,7 +19,7 @@ from tests.database.copies import connect
 from tests.storage.sessions_made import opened, said
 
 LONG, SHORT = 100_000, 1_000
-PAGE = 100
+PAGE, WINDOW = 100, 50
 READ_MIB_MAX = 12
 """Two pages of lines as the driver's bytes, as text and as what is sent. The whole session as text has 40 MiB."""
 
@@ -55,8 +57,10 @@ PAGES = {
     "verify": r"SELECT * FROM ledger.verify_v1($1, $2, $3, $4, '\x00', 0, 100)",
 }
 
+WINDOW_READ = "SELECT * FROM ledger.window_v2($1, $2, NULL, NULL, ARRAY['state_changed', 'session_opened'], 1000, NULL)"
 
-async def test_a_page_and_an_append_cost_the_same_anywhere(store, tenant, migrate_url, database_url):
+
+async def test_a_page_an_append_and_a_window_cost_the_same_anywhere(store, tenant, migrate_url, database_url):
     sessions = {entries: await filled(store, tenant, entries) for entries in (SHORT, LONG)}
     admin, app = await connect(migrate_url), await connect(database_url)
     try:
@@ -68,6 +72,13 @@ async def test_a_page_and_an_append_cost_the_same_anywhere(store, tenant, migrat
                 assert found <= 1.3 * short, (name, after, found, short)
         appended = [await buffers(app, APPEND, *arguments(tenant, session, Append(entries=(said(), said())))) for session in sessions.values()]
         assert appended[1] <= 1.3 * appended[0]
+        for entries, session in sessions.items():
+            mark = NewEntry("checkpoint", "{}", line=covered(PLAIN, Covered("chk_1", entries + 1, entries)).encode())
+            await store.ledger.append(tenant, session, Append(entries=(mark, *[said("on")] * WINDOW)))
+            assert len((await store.ledger.window(tenant, session)).messages) == WINDOW
+        await admin.execute("VACUUM ANALYZE ledger.entries, ledger.sessions")
+        windows = [await buffers(app, WINDOW_READ, tenant, session) for session in sessions.values()]
+        assert windows[1] <= 1.3 * windows[0]
     finally:
         await app.close()
         await admin.close()
