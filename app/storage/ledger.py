@@ -23,8 +23,11 @@ PROBLEMS_MAX = 100
 _PLAIN_LINE = "[[1,null,null]]"
 """The plain line where it has to be said."""
 
+_SETTINGS_KINDS = frozenset(SETTINGS_KINDS)
+
 _WINDOW = "SELECT * FROM ledger.window_v2($1, $2, $3, $4, $5, $6, $7)"
 _ENTRIES = "SELECT * FROM ledger.entries_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+_SETTINGS = "SELECT * FROM ledger.settings_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 _LINES = "SELECT * FROM ledger.entry_lines_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
 _ARCHIVE = "SELECT * FROM ledger.archive_lines_v1($1, $2, $3, $4, $5, $6, $7, $8)"
 _LINE = "SELECT ledger.line_v1($1, $2, $3)"
@@ -88,7 +91,11 @@ class Ledger:
 
     async def entries(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> list[Entry]:
         """At most `limit` entries that fit, in the filter's order. An unknown session has none."""
-        rows = await self._pool.fetch(_ENTRIES, tenant, session, *_bounds(chosen), chosen.descending, limit)
+        line, families, *bounds = _bounds(chosen)
+        if families is None and chosen.kinds is not None and set(chosen.kinds) <= _SETTINGS_KINDS:
+            rows = await self._pool.fetch(_SETTINGS, tenant, session, line, *bounds, chosen.descending, limit)
+        else:
+            rows = await self._pool.fetch(_ENTRIES, tenant, session, line, families, *bounds, chosen.descending, limit)
         return [decode.entry(row) for row in rows]
 
     async def lines(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> list[Lines]:

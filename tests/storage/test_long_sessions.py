@@ -52,6 +52,8 @@ PAGES = {
     "entries": "SELECT * FROM ledger.entries_v1($1, $2, NULL, NULL, NULL, $3, NULL, $4, true, false, 100)",
     "entries from the end": "SELECT * FROM ledger.entries_v1($1, $2, NULL, NULL, NULL, 0, $3 + 101, $4, true, true, 100)",
     "transcript": "SELECT * FROM ledger.entries_v1($1, $2, NULL, NULL, ARRAY['user_message'], $3, NULL, $4, false, false, 100)",
+    "settings": "SELECT * FROM ledger.settings_v1($1, $2, NULL, ARRAY['agent_adopted'], $3, NULL, $4, true, false, 100)",
+    "settings from the end": "SELECT * FROM ledger.settings_v1($1, $2, NULL, ARRAY['agent_adopted'], 0, $3 + 1, $4, true, true, 1)",
     "lines": "SELECT * FROM ledger.entry_lines_v1($1, $2, NULL, NULL, NULL, $3, NULL, $4, true, 100, 50, 1048576)",
     "export": "SELECT * FROM ledger.archive_lines_v1($1, $2, NULL, $3, $4, 100, 50, 1048576)",
     "verify": r"SELECT * FROM ledger.verify_v1($1, $2, $3, $4, '\x00', 0, 100)",

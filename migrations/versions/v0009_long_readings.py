@@ -1,4 +1,4 @@
-"""An export's lines, as the database spells them."""
+"""Long readings: an export's lines as the database spells them, and settings that are found without reading what was said."""
 
 from migrations.sql import run
 
