@@ -248,7 +248,7 @@ DISK_FREE_BYTES_MIN: Final = 256 * 2**20
 LINES_PAGE_ENTRIES: Final = 1_000
 """Entries that one statement of a long reading spells as lines."""
 
-LINES_RUN_ENTRIES: Final = 200
+LINES_RUN_ENTRIES: Final = 100
 """Of them, those that come as one text, and that are read again where one of them names a blob."""
 
 LINES_PAGE_BYTES: Final = 2**20

@@ -14,7 +14,7 @@ from app.storage.states import States
 from app.storage.turns import Calls, Turns
 from app.storage.usage import UsageTotals
 
-HEAD_REVISION = "0008"
+HEAD_REVISION = "0009"
 """The migration that this build needs; `Store.revision()` says which one the database has."""
 
 
