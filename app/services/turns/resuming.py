@@ -151,9 +151,9 @@ class Resuming:
     async def _entries(self, tenant: UUID, session: UUID, turn: int) -> list[Entry]:
         """The turn's entries with long texts put back inline, as the loop keeps them."""
         found = await self._desk.store.ledger.turn_entries(tenant, session, turn)
-        digests = [digest for entry in found for digest in entry.blobs]
+        digests = [digest for entry in found if entry.message_index is not None for digest in entry.blobs]
         texts = await self._desk.store.blobs.load(tenant, session, digests) if digests else {}
-        return [_inline(entry, texts) if entry.blobs else entry for entry in found]
+        return [_inline(entry, texts) if entry.blobs and entry.message_index is not None else entry for entry in found]
 
 
 def turn_settled() -> Conflict:
