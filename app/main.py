@@ -20,6 +20,7 @@ from app.services.calls import ModelCalls
 from app.services.counting import ExactCounts
 from app.services.diffs import Diffs
 from app.services.entries import Entries
+from app.services.erasures import Deletions, Redactions
 from app.services.explain import Explain
 from app.services.explanations import Explanations
 from app.services.inputs import Inputs
@@ -156,6 +157,8 @@ class House:
             explanations=Explanations(store, explain),
             imports=Imports(store, writer, agents),
             exports=Exports(store),
+            deletions=Deletions(store),
+            redactions=Redactions(store),
             readiness=self._readiness,
             metrics=make_metrics() if settings.metrics_enabled else None,
         )

@@ -13,7 +13,7 @@ from app.api import describe
 from app.api.access import Access
 from app.api.edge import Edge
 from app.api.problems import Problem
-from app.api.routes import agents, later, model_input, operations, raw, resumptions, sessions, transfers, turns
+from app.api.routes import agents, erasures, later, model_input, operations, raw, resumptions, sessions, transfers, turns
 from app.api.routing import Operation, endpoint, refusal
 from app.api.services import Services
 from app.config.settings import Settings
@@ -21,6 +21,7 @@ from app.config.settings import Settings
 OPERATIONS: tuple[Operation, ...] = (
     *agents.OPERATIONS,
     *sessions.OPERATIONS,
+    *erasures.OPERATIONS,
     *raw.OPERATIONS,
     *transfers.OPERATIONS,
     *turns.OPERATIONS,
@@ -43,11 +44,16 @@ def build_api(services: Services | None, settings: Settings, lifespan: Lifespan 
     app.state.openapi_bytes = describe.rendered(OPERATIONS)
     app.state.openapi_document = describe.document(OPERATIONS)
     app.router.redirect_slashes = False
-    app.router.routes.extend(Route(one.path, endpoint(one), methods=[one.method], name=one.name) for one in _by_path())
+    app.router.routes.extend(Route(_pattern(one), endpoint(one), methods=[one.method], name=one.name) for one in _by_path())
     app.router.routes.extend(later.later_routes())
     app.add_exception_handler(HTTPException, _refused)
     app.add_middleware(Edge, settings=settings)
     return app
+
+
+def _pattern(operation: Operation) -> str:
+    """The path as the router reads it: the name of a user may hold a slash."""
+    return operation.path.replace("{user}", "{user:path}")
 
 
 def _by_path() -> list[Operation]:

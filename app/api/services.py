@@ -7,6 +7,7 @@ from typing import Protocol
 from app.services.agents import Agents
 from app.services.diffs import Diffs
 from app.services.entries import Entries
+from app.services.erasures import Deletions, Redactions
 from app.services.explain import Explain
 from app.services.explanations import Explanations
 from app.services.keys import Keys
@@ -55,5 +56,7 @@ class Services:
     explanations: Explanations
     imports: Imports
     exports: Exports
+    deletions: Deletions
+    redactions: Redactions
     readiness: Readiness
     metrics: Metrics | None = None

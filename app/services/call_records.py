@@ -13,7 +13,7 @@ from app.context.report import exceptions, prefix_digest
 from app.context.sources import AgentRevision, Continuation, Invocation
 from app.entries import lossless
 from app.entries.errors import Invalid
-from app.entries.ids import CALL, format_id
+from app.entries.ids import CALL, format_id, text_digest
 from app.entries.messages import Answer
 from app.entries.parts import ToolCall
 from app.entries.settings import PlanChanged, SectionsRecorded
@@ -35,12 +35,16 @@ Spoken = Answer | ModelCallStarted | ModelCallFinished | SectionsRecorded | Plan
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One main call of a turn on its way: the move that asks for it, the run that it belongs to, and the agent of that run."""
+    """One main call of a turn on its way: the move that asks for it, the run that it belongs to, and the agent of that run.
+
+    `nonce` is chance, in hex: the entry of the call names its digests under it, the record names both.
+    """
 
     move: Call
     run: RunLife
     agent: AgentRevision
     uuid: UUID
+    nonce: str
 
     @property
     def call_id(self) -> str:
@@ -105,8 +109,10 @@ def record(prepared: Prepared, running: Running, step: Step) -> str:
             "upstream": target.model.upstream,
             "dialect": target.dialect,
             "model": target.model.name,
+            "nonce": step.nonce,
             "digest": prepared.digest,
             "prefix_digest": prefix_digest(request),
+            "binding": key_mark(prepared.sources.prefix_key),
             "target_digest": target.digest,
             "compiler_version": compiler_version(prepared.sources.agent),
             "estimator": target.estimator,
@@ -125,6 +131,11 @@ def record(prepared: Prepared, running: Running, step: Step) -> str:
             "exceptions": exceptions(prepared.compiled),
         }
     )
+
+
+def key_mark(prefix_key: str) -> str:
+    """Which key the digests of prefixes were made under; an erasure replaces it, and what is derived later may then differ."""
+    return text_digest(prefix_key)[-16:]
 
 
 def run_of(record: Mapping[str, Any]) -> tuple[Invocation, Continuation]:
@@ -156,7 +167,7 @@ def lost_attempt_json(n: int, status: str, http_status: int | None = None) -> di
 def reader_of(prepared: Prepared) -> StreamReader:
     """A reader for one attempt's answer, which is told who makes its opaque blocks and may get them back."""
     target = prepared.target
-    producer = target.producer._replace(prefix=bound_prefix(prepared.compiled.request))
+    producer = target.producer._replace(prefix=bound_prefix(prepared.compiled.request, prepared.sources.prefix_key))
     reader = FORMATS[target.dialect].new_reader(str(producer))
     return TextCallReader(reader, prepared.compiled.callable) if target.rules.tools == "text" else reader
 

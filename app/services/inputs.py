@@ -123,8 +123,7 @@ class Inputs:
         compiled = await _done(build, aside=long)
         stored, faults = await self._media(tenant, session, compiled, ask.media)
         media = {**stored, **ask.media}
-        write = partial(FORMATS[target.dialect].write_request, compiled.request, media)
-        written = await _done(write, aside=long or _heavy(media))
+        written = await _done(partial(FORMATS[target.dialect].write_request, compiled.request, media), aside=long or _heavy(media))
         return Prepared(window, compiled, written, budget(target, agent, compiled.measured), faults)
 
     async def window(self, tenant: UUID, session: UUID, at_seq: int | None = None) -> Window:
@@ -264,6 +263,7 @@ def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target
         plan_seq=plan_seq,
         skill_snapshots=skill_snapshots(window.folds),
         states=states,
+        prefix_key=window.session.prefix_key,
     )
 
 

@@ -4,6 +4,7 @@ from app.storage.agents import Agents
 from app.storage.blobs import Blobs
 from app.storage.claims import Claims
 from app.storage.deltas import Deltas
+from app.storage.erasures import Erasures
 from app.storage.idempotency import Idempotency
 from app.storage.keys import Keys
 from app.storage.ledger import Ledger
@@ -12,7 +13,7 @@ from app.storage.sessions import Sessions
 from app.storage.states import States
 from app.storage.turns import Calls, Turns
 
-HEAD_REVISION = "0006"
+HEAD_REVISION = "0007"
 """The migration that this build needs; `Store.revision()` says which one the database has."""
 
 
@@ -32,6 +33,7 @@ class Store:
         self.deltas = Deltas(pool)
         self.claims = Claims(pool)
         self.idempotency = Idempotency(pool)
+        self.erasures = Erasures(pool)
 
     async def revision(self) -> str | None:
         """The schema's migration, to be compared with `HEAD_REVISION`; also the cheapest question that shows that Postgres answers."""

@@ -12,9 +12,6 @@ _SESSION = "/sessions/{session_id}"
 
 LATER: tuple[tuple[str, str, str], ...] = (
     ("POST", "/tokens", "sessions:write"),
-    ("DELETE", "/users/{user}", "admin"),
-    ("DELETE", _SESSION, "admin"),
-    ("POST", f"{_SESSION}/entries/{{seq}}/redact", "admin"),
     ("POST", f"{_SESSION}/fork", "sessions:write"),
     ("GET", f"{_SESSION}/usage", "sessions:read"),
     ("POST", f"{_SESSION}/compactions", "sessions:write"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.api.schemas import agents, entries, explain, model_input, operations, sessions, transfers, turns
+from app.api.schemas import agents, entries, erasures, explain, model_input, operations, sessions, transfers, turns
 from app.api.schemas.basics import Schema
 
 NAMED: Mapping[str, Schema] = {
@@ -21,6 +21,7 @@ NAMED: Mapping[str, Schema] = {
     "Plan": sessions.PLAN,
     "SkillSnapshotList": sessions.SKILL_SNAPSHOT_LIST,
     "Verification": sessions.VERIFICATION,
+    "ErasureReceipt": erasures.ERASURE_RECEIPT,
     "Blob": entries.BLOB,
     "Part": entries.PART,
     "Entry": entries.ENTRY,
