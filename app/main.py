@@ -23,6 +23,7 @@ from app.services.entries import Entries
 from app.services.erasures import Deletions, Redactions
 from app.services.explain import Explain
 from app.services.explanations import Explanations
+from app.services.forks import Forks
 from app.services.inputs import Inputs
 from app.services.keys import Keys
 from app.services.media import Uploads
@@ -142,6 +143,7 @@ class House:
             models=ModelList(targets),
             sessions=sessions,
             changes=SessionChanges(store, sessions, revisions, targets, endings),
+            forks=Forks(store, sessions),
             states=states,
             plans=Plans(store),
             entries=Entries(store, writer, self._transcripts, endings),

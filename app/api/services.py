@@ -10,6 +10,7 @@ from app.services.entries import Entries
 from app.services.erasures import Deletions, Redactions
 from app.services.explain import Explain
 from app.services.explanations import Explanations
+from app.services.forks import Forks
 from app.services.keys import Keys
 from app.services.media import Uploads
 from app.services.model_list import ModelList
@@ -41,6 +42,7 @@ class Services:
     models: ModelList
     sessions: Sessions
     changes: SessionChanges
+    forks: Forks
     states: States
     plans: Plans
     entries: Entries

@@ -80,7 +80,7 @@ def session_json(row: SessionRow, model: dict[str, Any] | None, running: str | N
         "running_turn": running,
         "pending_turn": pending,
         "dispatched_call": None if row.dispatched_call is None else format_id(CALL, row.dispatched_call),
-        "forked_from": None,
+        "forked_from": None if row.parent_session is None else {"session_id": format_id(SESSION, row.parent_session), "at_seq": row.parent_seq},
         "created_at": timestamp(row.created_at),
         "active_at": timestamp(row.active_at),
     }

@@ -24,7 +24,7 @@ from app.storage.rows import EntryFilter, SessionFilter, SessionRow, StoredAnswe
 from app.storage.store import Store
 from app.storage.types import Append, Appended, IdempotencyWrite, OpenSession
 
-_NO_USAGE = '{"input":0,"cached":0,"cache_write":0,"output":0,"reasoning":0,"calls":0}'
+NO_USAGE = '{"input":0,"cached":0,"cache_write":0,"output":0,"reasoning":0,"calls":0}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,5 +211,5 @@ def _as_opened(row: SessionRow, given: SessionInput, opened: SessionOpened, head
         stop_requested_at=None,
         created_at=row.created_at,
         active_at=row.created_at,
-        usage=_NO_USAGE,
+        usage=NO_USAGE,
     )

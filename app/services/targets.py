@@ -164,14 +164,20 @@ def form_of(dialect: str, pointer: str) -> Format:
 
 def model_in_force(agent: AgentRevision, settings: Mapping[str, Entry]) -> tuple[ModelChoice, Limits]:
     """The model that holds at the head that `settings` (latest entry of each kind) was read at."""
-    switched, adopted = settings.get("model_switched"), settings.get("agent_adopted")
-    if switched is not None and switched.payload is not None and (adopted is None or adopted.seq < switched.seq or _keeps(adopted)):
-        body = ModelSwitched.decode(switched.payload)
-        if body.context_window is not None and body.max_output_tokens is not None:
-            source = next((one for one in LIMITS_SOURCES if one == body.limits_source), LIMITS_SOURCES[0])
-            limits = Limits(body.context_window, body.max_output_tokens, source, body.max_input_tokens)
-            return ModelChoice(body.upstream, body.name, body.params), limits
+    body = switched_model(settings)
+    if body is not None and body.context_window is not None and body.max_output_tokens is not None:
+        source = next((one for one in LIMITS_SOURCES if one == body.limits_source), LIMITS_SOURCES[0])
+        limits = Limits(body.context_window, body.max_output_tokens, source, body.max_input_tokens)
+        return ModelChoice(body.upstream, body.name, body.params), limits
     return agent.model, agent.limits
+
+
+def switched_model(settings: Mapping[str, Entry]) -> ModelSwitched | None:
+    """The switch of the model that holds at the head that `settings` was read at; None where the agent's own model does."""
+    switched, adopted = settings.get("model_switched"), settings.get("agent_adopted")
+    if switched is None or switched.payload is None or not (adopted is None or adopted.seq < switched.seq or _keeps(adopted)):
+        return None
+    return ModelSwitched.decode(switched.payload)
 
 
 def _keeps(adopted: Entry) -> bool:

@@ -153,7 +153,7 @@ def _given(**values: Any) -> dict[str, Any]:
 def _open(row: OpenSession, texts: dict[str, str | None]) -> dict[str, Any]:
     texts |= {"agent": row.agent, "model": row.model, "title": row.title, "metadata": row.metadata}
     texts |= {"user": row.user, "external_id": row.external_id}
-    return _given(agent_revision=row.agent_revision, agent_follows=row.agent_follows)
+    return _given(agent_revision=row.agent_revision, agent_follows=row.agent_follows, parent=row.parent, parent_seq=row.parent_seq)
 
 
 def _session(patch: SessionPatch, texts: dict[str, str | None]) -> dict[str, Any]:

@@ -131,6 +131,7 @@ def turn(row: Any) -> TurnRow:
         row["claims"],
         row["created_at"],
         row["settled_at"],
+        row["session_id"],
     )
 
 

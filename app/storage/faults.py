@@ -53,9 +53,10 @@ _OURS: dict[str, Callable[[str | None], LedgerError]] = {
     "LG010": lambda _: ClaimExpired(),
     "LG011": lambda _: Conflict("A session with this id or external id exists.", "exists"),
     "LG012": lambda detail: PendingAction(_turn_id(detail)),
-    "LG013": lambda _: SessionErased(),
+    "LG013": lambda _: Invalid([Fault("/at_seq", "inside-turn", "A fork begins between two turns; name the last entry of one, or one before it.")]),
     "LG014": lambda detail: Conflict(f"A fork of it is not erased: erase {_session_id(detail)} first.", "has-forks"),
     "LG015": lambda detail: Conflict(f"The user has more than {detail} sessions: erase some of them by their ids first, then the user."),
+    "LG016": lambda _: SessionErased(),
 }
 """The SQLSTATEs that our functions raise with a meaning; LG001 and LG005 (our own mistakes) stay `StorageFault`."""
 

@@ -8,13 +8,13 @@ from uuid import UUID
 from app.config.limits import LINES_PAGE_BYTES, LINES_RUN_ENTRIES, LIST_LIMIT_MAX, WINDOW_MESSAGES_MAX, WINDOW_PAGE_ENTRIES
 from app.entries.errors import Conflict
 from app.entries.kinds import SETTINGS_KINDS
-from app.entries.line import Line, covered, decode_line
+from app.entries.line import PLAIN, Line, covered, decode_line
 from app.entries.messages import Entry
 from app.storage import decode
 from app.storage.append_arguments import APPEND, arguments
 from app.storage.groups import Groups, is_plain
 from app.storage.pool import Pool
-from app.storage.rows import EntryFilter, Lines, Problem, Verified, Window
+from app.storage.rows import EntryFilter, Lines, Problem, Shared, Verified, Window
 from app.storage.types import Append, Appended
 
 PROBLEMS_MAX = 100
@@ -26,6 +26,8 @@ _PLAIN_LINE = "[[1,null,null]]"
 _WINDOW = "SELECT * FROM ledger.window_v2($1, $2, $3, $4, $5, $6, $7)"
 _ENTRIES = "SELECT * FROM ledger.entries_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
 _LINES = "SELECT * FROM ledger.entry_lines_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+_SETTINGS = "SELECT * FROM ledger.settings_v1($1, $2, $3, $4)"
+_FORK = "SELECT message_count, turn_count, pieces FROM ledger.fork_v1($1, $2)"
 _LINE = "SELECT ledger.line_v1($1, $2, $3)"
 _HEAD = "SELECT head_seq, head_digest, message_count, line FROM ledger.session_head_v1($1, $2)"
 _VERIFY = "SELECT * FROM ledger.verify_v1($1, $2, $3, $4, $5, $6, $7)"
@@ -128,8 +130,18 @@ class Ledger:
         rows = await self._pool.fetch(_LINE, tenant, session, seq)
         return decode_line(rows[0][0])
 
+    async def settings(self, tenant: UUID, session: UUID, seq: int) -> dict[str, Entry]:
+        """The latest entry of each settings kind when `seq` was the head, by kind."""
+        rows = await self._pool.fetch(_SETTINGS, tenant, session, seq, list(SETTINGS_KINDS))
+        return {entry.kind: entry for entry in map(decode.entry, rows)}
+
+    async def shared(self, tenant: UUID, session: UUID) -> Shared | None:
+        """What a fork shares with its ancestry; None for any other session."""
+        rows = await self._pool.fetch(_FORK, tenant, session)
+        return Shared(rows[0][0], rows[0][1], decode_line(rows[0][2])) if rows else None
+
     async def verify(self, tenant: UUID, session: UUID, progress: Callable[[int], None] | None = None) -> Verified | None:
-        """Walks the chain from the first entry to the head of now, in pages; None for an unknown session.
+        """Walks the chain from the first entry to the head of now, a fork's through its ancestry, in pages; None for an unknown session.
 
         `progress` hears the seq reached after each page. What was erased is no problem: the chain covers
         its digest. The blobs that entries name are digested too.
@@ -140,14 +152,18 @@ class Ledger:
         head_seq, head_digest, head_messages, head_line = rows[0]
         seq, digest, messages = 0, bytes(32), 0
         problems: list[Problem] = []
-        while seq < head_seq and len(problems) < PROBLEMS_MAX:
-            page = (await self._pool.fetch(_VERIFY, tenant, session, seq, head_seq, digest, messages, LIST_LIMIT_MAX))[0]
-            problems += [Problem(at, what) for at, what in zip(page["problem_seqs"], page["problems"], strict=True)]
-            if page["last_seq"] is None:
-                break
-            seq, digest, messages = page["last_seq"], page["last_digest"], page["messages"]
-            if progress is not None:
-                progress(seq)
+        shared = await self.shared(tenant, session)
+        for piece in (PLAIN if shared is None else shared.whole).pieces:
+            holder = session if piece.session is None else UUID(piece.session)
+            last = head_seq if piece.through_seq is None else piece.through_seq
+            while seq < last and len(problems) < PROBLEMS_MAX:
+                page = (await self._pool.fetch(_VERIFY, tenant, holder, seq, last, digest, messages, LIST_LIMIT_MAX))[0]
+                problems += [Problem(at, what) for at, what in zip(page["problem_seqs"], page["problems"], strict=True)]
+                if page["last_seq"] is None:
+                    break
+                seq, digest, messages = page["last_seq"], page["last_digest"], page["messages"]
+                if progress is not None:
+                    progress(seq)
         line = (await self._pool.fetch(_LINE, tenant, session, head_seq))[0][0]
         if not problems and (seq, digest, messages, line) != (head_seq, head_digest, head_messages, head_line):
             problems.append(Problem(head_seq, "head"))

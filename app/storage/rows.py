@@ -85,7 +85,8 @@ class TurnRow:
     """A turn. `follows` is a turn's number, 0 for the start; `options`, `error`, `pending`, `usage` are JSON texts or None.
 
     Its entries lie between `first_seq` and `last_seq` (the head after it settled; None while it has not). `claims` counts who
-    held it: the next holder logs events from `claims` × `EVENT_IDS_PER_CLAIM` + 1 on.
+    held it: the next holder logs events from `claims` × `EVENT_IDS_PER_CLAIM` + 1 on. `session` holds it: the one that was asked, or one of
+    a fork's ancestry, with which the usage stays.
     """
 
     number: int
@@ -103,6 +104,7 @@ class TurnRow:
     claims: int
     created_at: datetime
     settled_at: datetime | None
+    session: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +247,15 @@ class Window:
     folds: tuple[Entry, ...]
     settings: Mapping[str, Entry]
     checkpoint: Entry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What a fork shares: how many messages and turns came before its own entries, and its whole ledger as a line."""
+
+    message_count: int
+    turn_count: int
+    whole: Line
 
 
 @dataclass(frozen=True, slots=True)

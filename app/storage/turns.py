@@ -14,29 +14,31 @@ AccuracyRows = list[AccuracyRow]
 
 
 class Turns:
+    """Turns of a session; a fork has those of its ancestry too."""
+
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def get(self, tenant: UUID, session: UUID, turn: UUID | int) -> TurnRow | None:
         """A turn by its id or its number; None where there is none."""
         number, turn_id = (turn, None) if isinstance(turn, int) else (None, turn)
-        rows = await self._pool.fetch("SELECT * FROM ledger.turns_v1($1, $2, $3, $4, NULL, 0, 1)", tenant, session, number, turn_id)
+        rows = await self._pool.fetch("SELECT * FROM ledger.turns_v2($1, $2, $3, $4, NULL, 0, 1)", tenant, session, number, turn_id)
         return decode.turn(rows[0]) if rows else None
 
     async def list(self, tenant: UUID, session: UUID, *, after: int = 0, limit: int, follows: int | None = None) -> TurnRows:
         """Turns with numbers above `after`, ascending. `follows`: only the siblings that follow that turn (0: the start)."""
-        rows = await self._pool.fetch("SELECT * FROM ledger.turns_v1($1, $2, NULL, NULL, $3, $4, $5)", tenant, session, follows, after, limit)
+        rows = await self._pool.fetch("SELECT * FROM ledger.turns_v2($1, $2, NULL, NULL, $3, $4, $5)", tenant, session, follows, after, limit)
         return [decode.turn(row) for row in rows]
 
     async def view(self, tenant: UUID, session: UUID, turn: UUID | int) -> TurnView | None:
         """A turn by its id or its number with all that it names; None where there is none."""
         number, turn_id = (turn, None) if isinstance(turn, int) else (None, turn)
-        rows = await self._pool.fetch("SELECT * FROM ledger.turn_views_v1($1, $2, $3, $4, 0, 1)", tenant, session, number, turn_id)
+        rows = await self._pool.fetch("SELECT * FROM ledger.turn_views_v2($1, $2, $3, $4, 0, 1)", tenant, session, number, turn_id)
         return decode.turn_view(rows[0]) if rows else None
 
     async def views(self, tenant: UUID, session: UUID, *, after: int = 0, limit: int) -> TurnViews:
         """Turns with numbers above `after`, ascending, each with all that it names."""
-        rows = await self._pool.fetch("SELECT * FROM ledger.turn_views_v1($1, $2, NULL, NULL, $3, $4)", tenant, session, after, limit)
+        rows = await self._pool.fetch("SELECT * FROM ledger.turn_views_v2($1, $2, NULL, NULL, $3, $4)", tenant, session, after, limit)
         return [decode.turn_view(row) for row in rows]
 
 

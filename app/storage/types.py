@@ -32,7 +32,8 @@ class Claim:
 class OpenSession:
     """The row of a new session. `Conflict("exists")` where the external id is taken for that user.
 
-    `agent_follows`: the session adopts newer revisions of its agent. `user` and `external_id` must hold no NUL.
+    `agent_follows`: the session adopts newer revisions of its agent. `user` and `external_id` must hold no NUL. With `parent` it is a fork
+    of that session behind `parent_seq`, which is its head before its first entry; `Invalid` where a turn is under way there.
     """
 
     agent: str | None = None
@@ -43,6 +44,8 @@ class OpenSession:
     metadata: str = "{}"
     user: str | None = None
     external_id: str | None = None
+    parent: UUID | None = None
+    parent_seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

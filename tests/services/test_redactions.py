@@ -94,7 +94,8 @@ async def readable(world: World, session: str, seq: int) -> None:
         assert (derived["verified"], derived.get("reason"), call["digest"] is None) == expected
         await world.call("GET", f"{at}/explain", 200, params={"seq": seq, "call": call["id"]})
     await world.call("GET", f"{at}/explain", 200, params={"seq": seq})
-    await world.call("GET", f"{at}/model-input/diff", 200, params={"from": calls[0]["id"], "to": calls[-1]["id"]})
+    if calls:
+        await world.call("GET", f"{at}/model-input/diff", 200, params={"from": calls[0]["id"], "to": calls[-1]["id"]})
     for turn in (await world.call("GET", f"{at}/turns", 200)).json()["data"]:
         await world.call("GET", f"{at}/turns/{turn['id']}", 200)
 

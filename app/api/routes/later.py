@@ -12,7 +12,6 @@ _SESSION = "/sessions/{session_id}"
 
 LATER: tuple[tuple[str, str, str], ...] = (
     ("POST", "/tokens", "sessions:write"),
-    ("POST", f"{_SESSION}/fork", "sessions:write"),
     ("GET", f"{_SESSION}/usage", "sessions:read"),
     ("POST", f"{_SESSION}/compactions", "sessions:write"),
     ("GET", f"{_SESSION}/checkpoints", "sessions:read"),

@@ -9,11 +9,11 @@ from app.api.documented import PAGE, ok, plain
 from app.api.headers import expected_meta, not_modified
 from app.api.routing import Exchange, Operation
 from app.api.schemas.basics import LIMIT, SEQ, column, one_of
-from app.api.schemas.sessions import CREATE, PATCH, PATCH_STATE, PUT_LINE
+from app.api.schemas.sessions import CREATE, FORK, PATCH, PATCH_STATE, PUT_LINE
 from app.config.limits import LIST_LIMIT_DEFAULT
 from app.services.session_changes import Change
 from app.services.session_views import etag
-from app.services.sessions import SessionInput
+from app.services.sessions import Opened, SessionInput
 from app.storage.rows import SessionFilter, SessionRow
 
 
@@ -29,7 +29,15 @@ async def create_session(exchange: Exchange) -> Response:
         external_id=body.get("external_id"),
         if_exists=body.get("if_exists", "conflict"),
     )
-    opened = await exchange.services.sessions.create(exchange.tenant, given, exchange.key)
+    return _opened(await exchange.services.sessions.create(exchange.tenant, given, exchange.key))
+
+
+async def fork_session(exchange: Exchange) -> Response:
+    at_seq, expected = _int(exchange.body.get("at_seq")), exchange.expected_head()
+    return _opened(await exchange.services.forks.fork(exchange.tenant, exchange.path("session_id"), at_seq, exchange.key, expected))
+
+
+def _opened(opened: Opened) -> Response:
     headers = {"location": f"/sessions/{opened.session['id']}", "etag": opened.etag}
     if opened.replayed:
         headers["idempotent-replayed"] = "true"
@@ -180,6 +188,19 @@ OPERATIONS = (
         WRITE,
         body=PUT_LINE,
         errors=(404, 409, 412),
+    ),
+    Operation(
+        "POST",
+        "/sessions/{session_id}/fork",
+        "fork_session",
+        TAG,
+        "Open a session that shares this one's past up to `at_seq` (by default its head) and goes on by itself; also while a turn runs.",
+        fork_session,
+        {201: ok("Session", "The fork.", ("ETag", "Location"))},
+        WRITE,
+        body=FORK,
+        body_needed=False,
+        errors=(404, 412),
     ),
     Operation(
         "GET",

@@ -59,6 +59,7 @@ PATCH = obj(
     later=("checkpoint",),
 )
 PUT_LINE = obj({"turn": text(64, 1), "expected_head": SEQ}, ["turn"])
+FORK = obj({"at_seq": integer(), "expected_head": SEQ})
 PATCH_STATE = {
     "type": "object",
     "description": "A JSON Merge Patch (RFC 7396) of the state by scope. `user` is shared by all sessions of the session's user.",

@@ -139,21 +139,21 @@ class TurnService:
         """The turn's events beyond `after`, an empty list for silence; None where a settled turn has no more. Raises `Gone`."""
         session = (await self._desk.views.session(tenant, session_id)).session_id
         row = await self._desk.views.turn(tenant, session, turn_id)
-        key = TurnKey(tenant, session, row.number)
+        key = TurnKey(tenant, row.session, row.number)
         if row.status != "running" or after == 0:
-            bounds = await self._desk.store.deltas.bounds(tenant, session, row.number)
+            bounds = await self._desk.store.deltas.bounds(*key)
             if bounds is None or (after < bounds[0] and await self._lacks(key, after)):
                 raise Gone("Events of this turn were purged; read the session's transcript.")
             if row.status in SETTLED and after >= bounds[1]:
                 return None
-        return self._events(key, after)
+        return self._events(key, after, session)
 
     async def answer(self, tenant: UUID, accepted: Accepted) -> AsyncIterator[list[Event]] | None:
         """The events that answer an accepted request, like `events`; nobody is asked where they are all in memory."""
         key = TurnKey(tenant, session_uuid(accepted.session_id), accepted.number)
         live = self._desk.streams.live(key)
         if live is not None and live.after(accepted.after) is not None:
-            return self._events(key, accepted.after)
+            return self._events(key, accepted.after, key.session)
         return await self.events(tenant, accepted.session_id, accepted.turn_id, accepted.after)
 
     async def _lacks(self, key: TurnKey, after: int) -> bool:
@@ -161,9 +161,11 @@ class TurnService:
         first = (await self._desk.streams.logged(key, 0))[:1]
         return not first or (first[0].id > 1 and after < first[0].id - 1)
 
-    async def _events(self, key: TurnKey, after: int) -> AsyncIterator[list[Event]]:
+    async def _events(self, key: TurnKey, after: int, session: UUID) -> AsyncIterator[list[Event]]:
+        """The events of a turn, told as of `session`: the one that holds it, or a fork that shares it."""
+        shown = key._replace(session=session)
         async for events in self._desk.streams.events(key, after, lambda: self._rests(key)):
-            yield [event if event.data else await self._filled(key, event) for event in events]
+            yield [event if event.data else await self._filled(shown, event) for event in events]
 
     async def _filled(self, key: TurnKey, event: Event) -> Event:
         """An event that the log keeps by reference: its entry, or the settled Turn."""

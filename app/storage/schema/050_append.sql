@@ -9,7 +9,7 @@
 --   21 state of the user
 -- Raises LG002 stale head (detail: the head) · LG003 key reused · LG004 no session · LG005 ill-formed call · LG006 claimed (detail:
 -- the turn's id) · LG007 fence lost · LG009 other tenant · LG010 claim ran out · LG011 exists · LG012 pending (detail: the turn's id) ·
--- LG013 erased.
+-- LG013 a fork inside a turn · LG016 erased.
 CREATE FUNCTION ledger.append_v1(
   p_tenant uuid, p_session uuid,
   p_kinds text[], p_families text, p_versions int[], p_turns bigint[], p_tokens int[], p_payloads text[], p_salts bytea[],

@@ -3,7 +3,7 @@
 -- then messages 'm' and folds 'f' of the line behind what the checkpoint covers, by seq. p_line: another line instead of the session's.
 -- Costs the window, not the history: bounds come from the line. p_after: only the messages and folds behind it (a further page); a page
 -- that is full has to be followed by the next. The columns of an entry come first and in the order of its fields, so that a reader takes
--- them as they stand. Piece by piece, because one statement over all pieces would sort what the index has in order.
+-- them as they stand. A head that a fork shares is read from the session that holds it. Piece by piece, because one statement over all pieces would sort what the index has in order.
 CREATE FUNCTION ledger.window_v2(
   p_tenant uuid, p_session uuid, p_at_seq bigint, p_line text, p_settings text[], p_max int, p_after bigint)
 RETURNS TABLE (seq bigint, kind text, version smallint, turn bigint, message_index bigint, agent text, invocation int, tokens int,
@@ -13,6 +13,8 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   v_head  bigint;
+  v_fork  bigint;                         -- where a fork left its parent
+  v_owner uuid := p_session;              -- who holds the head
   v_line  text;
   v_count bigint;
   v_piece record;
@@ -22,20 +24,25 @@ DECLARE
   v_read  int;
 BEGIN
   PERFORM ledger.enter_tenant(p_tenant);
-  SELECT s.head_seq, s.line, s.message_count, CASE WHEN p_after IS NULL THEN ledger.session_document(s) END
-    INTO v_head, v_line, v_count, document
+  SELECT s.head_seq, s.parent_seq, s.line, s.message_count, CASE WHEN p_after IS NULL THEN ledger.session_document(s) END
+    INTO v_head, v_fork, v_line, v_count, document
     FROM ledger.sessions s WHERE s.tenant_id = p_tenant AND s.session_id = p_session;
   IF NOT FOUND THEN
     RETURN;
   END IF;
   IF p_at_seq < v_head THEN
     v_head := p_at_seq;
+    IF v_head <= v_fork THEN
+      v_owner := ledger.owner_of(p_tenant, p_session, v_head);
+    END IF;
     v_line := ledger.line_v1(p_tenant, p_session, v_head);
     IF p_after IS NULL THEN
       SELECT e.message_index + 1 INTO v_count FROM ledger.entries e
-       WHERE e.tenant_id = p_tenant AND e.session_id = p_session AND e.seq <= v_head AND e.message_index IS NOT NULL
+       WHERE e.tenant_id = p_tenant AND e.session_id = v_owner AND e.seq <= v_head AND e.message_index IS NOT NULL
        ORDER BY e.seq DESC LIMIT 1;
-      v_count := coalesce(v_count, 0);
+      IF NOT FOUND THEN
+        v_count := coalesce((SELECT f.message_count FROM ledger.forks f WHERE f.tenant_id = p_tenant AND f.session_id = v_owner), 0);
+      END IF;
     END IF;
   END IF;
   v_line := coalesce(p_line, v_line);
@@ -49,6 +56,12 @@ BEGIN
     message_index := v_count;
     line := v_line;
     RETURN NEXT;
+    IF v_fork IS NOT NULL THEN           -- first, because its own take their place
+      RETURN QUERY
+      SELECT b.seq, b.kind, b.version, b.turn, b.message_index, b.agent, b.invocation, b.tokens, b.hidden, b.include_in_context,
+             b.attributes, b.payload, b.payload_digest, b.digest, b.at, b.recorded_at, b.blobs, 's', NULL::text, NULL::text
+        FROM ledger.born_settings(p_tenant, v_owner, p_settings) b;
+    END IF;
     RETURN QUERY
     SELECT x.*, 's', NULL::text, NULL::text
       FROM unnest(p_settings) AS w(kind)
@@ -56,7 +69,7 @@ BEGIN
        SELECT e.seq, e.kind, e.version, e.turn, e.message_index, e.agent, e.invocation, e.tokens, e.hidden, e.include_in_context,
               e.attributes::text, e.payload::text, e.payload_digest, e.digest, e.at, e.recorded_at, e.blobs
          FROM ledger.entries e
-        WHERE e.tenant_id = p_tenant AND e.session_id = p_session AND e.family = 's' AND e.kind = w.kind AND e.seq <= v_head
+        WHERE e.tenant_id = p_tenant AND e.session_id = v_owner AND e.family = 's' AND e.kind = w.kind AND e.seq <= v_head
         ORDER BY e.seq DESC LIMIT 1) x;
     IF v_mark IS NOT NULL THEN
       RETURN QUERY

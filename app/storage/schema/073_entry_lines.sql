@@ -27,7 +27,8 @@ DECLARE
   v_piece record;
 BEGIN
   PERFORM ledger.enter_tenant(p_tenant);
-  FOR v_piece IN SELECT p.* FROM ledger.pieces(p_line, p_session, v_last) AS p LOOP
+  FOR v_piece IN SELECT p.* FROM ledger.pieces(coalesce(p_line, ledger.whole_line(p_tenant, p_session)), p_session, v_last) AS p
+                  WHERE p.through_seq > p_after LOOP
     v_from := greatest(v_piece.from_seq, p_after + 1);
     LOOP
       SELECT max(x.seq), count(*), bool_or(x.blobs IS NOT NULL), string_agg(x.line, '')

@@ -1,5 +1,6 @@
 -- One page of the walk along the chain, from where the page before ended: at most p_max entries behind p_after, whose digest was p_prev
--- and which p_messages messages had preceded. It ends early where the blobs that its entries name are large.
+-- and which p_messages messages had preceded. It ends early where the blobs that its entries name are large. Of a fork, each session of its
+-- ancestry is walked in turn; what it shares may name blobs that lie further up.
 CREATE FUNCTION ledger.verify_v1(
   p_tenant uuid, p_session uuid, p_after bigint, p_head bigint, p_prev bytea, p_messages bigint, p_max int,
   OUT last_seq bigint, OUT last_digest bytea, OUT messages bigint, OUT problem_seqs bigint[], OUT problems text[])
@@ -9,6 +10,7 @@ DECLARE
   v_entry ledger.entries%ROWTYPE;
   v_what  text;
   v_bytes bigint := 0;
+  v_all   uuid[];                         -- who may hold a blob
 BEGIN
   PERFORM ledger.enter_tenant(p_tenant);
   last_digest := p_prev;
@@ -32,12 +34,17 @@ BEGIN
              v_entry.line, v_entry.blobs, v_entry.payload_digest) THEN 'digest'
     END;
     IF v_what IS NULL AND v_entry.blobs IS NOT NULL THEN
+      IF v_all IS NULL THEN
+        v_all := ARRAY(SELECT p.session_id FROM ledger.pieces(ledger.whole_line(p_tenant, p_session), p_session, p_head) AS p);
+      END IF;
       SELECT v_bytes + coalesce(sum(b.byte_length), 0),
              CASE WHEN count(*) FILTER (WHERE b.erased_at IS NOT NULL OR sha256(b.body) = b.digest) < count(*) THEN 'blob' END
         INTO v_bytes, v_what
         FROM string_to_table(v_entry.blobs, ' ') AS w(name)
-        LEFT JOIN ledger.blobs b
-          ON b.tenant_id = p_tenant AND b.session_id = p_session AND b.digest = decode(substr(w.name, length('sha256:') + 1), 'hex');
+        LEFT JOIN LATERAL (
+          SELECT b.erased_at, b.body, b.digest, b.byte_length FROM ledger.blobs b
+           WHERE b.tenant_id = p_tenant AND b.session_id = ANY (v_all) AND b.digest = decode(substr(w.name, length('sha256:') + 1), 'hex')
+           ORDER BY b.session_id = p_session DESC LIMIT 1) b ON true;
     END IF;
     IF v_what IS NOT NULL THEN
       problem_seqs := problem_seqs || v_entry.seq;

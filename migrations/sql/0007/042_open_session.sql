@@ -1,4 +1,4 @@
--- The row of a new session; documents as append_v1 numbers them. Part of append_v1.
+-- The row of a new session, which may be a fork of another; documents as append_v1 numbers them. Part of append_v1.
 CREATE OR REPLACE FUNCTION ledger.open_session(p_tenant uuid, p_session uuid, p_row json, p_documents text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -12,5 +12,8 @@ BEGIN
   ON CONFLICT DO NOTHING;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'the session exists' USING ERRCODE = 'LG011';
+  END IF;
+  IF p_row ->> 'parent' IS NOT NULL THEN
+    PERFORM ledger.open_fork(p_tenant, p_session, (p_row ->> 'parent')::uuid, (p_row ->> 'parent_seq')::bigint);
   END IF;
 END $$;

@@ -2,7 +2,7 @@ SET LOCAL ROLE ledger_eraser;
 -- Begins the erasure of a session, or of all sessions of a user with the state that they share: from here on nothing of them is shown, and
 -- all that is not an entry or a blob is gone. erase_more_v1 empties those. All of them or none: LG006 and LG010 where a turn runs, LG014
 -- (detail: a fork) while a fork is not erased that is not among them, LG015 for more than p_max sessions. An erasure that was cut off
--- begins again; LG013 for a session that is empty. FOR UPDATE waits for blobs and answers on their way, which hold KEY SHARE.
+-- begins again; LG016 for a session that is empty. FOR UPDATE waits for blobs and answers on their way, which hold KEY SHARE.
 CREATE FUNCTION ledger.erase_v1(
   p_tenant uuid, p_session uuid, p_user text, p_max int,
   OUT sessions uuid[], OUT erased_at timestamptz, OUT turns bigint, OUT calls bigint, OUT deltas bigint, OUT answers bigint,
@@ -22,7 +22,7 @@ BEGIN
      ORDER BY s.session_id LIMIT p_max + 1 FOR UPDATE
   LOOP
     IF v_session.emptied_at IS NOT NULL THEN
-      RAISE EXCEPTION 'the session is erased' USING ERRCODE = 'LG013';
+      RAISE EXCEPTION 'the session is erased' USING ERRCODE = 'LG016';
     END IF;
     IF v_session.claim_turn IS NOT NULL THEN
       PERFORM ledger.refuse_busy(p_tenant, v_session.session_id, clock_timestamp());

@@ -5,7 +5,7 @@ SET LOCAL ROLE ledger_eraser;
 -- along the entries that are appended. A digest that was made of the text goes with it: of calls at p_seq or behind it, of requests. The
 -- family gets a new key, so that no digest of a prefix that stands in an answer tells of it.
 -- Raises LG002 where something was appended or forked meanwhile, LG006 and LG010 where a turn runs, LG012 where the entry is of one that
--- waits, LG013 for what is erased.
+-- waits, LG016 for what is erased.
 CREATE FUNCTION ledger.redact_v1(
   p_tenant uuid, p_session uuid, p_seq bigint, p_family uuid[], p_heads bigint[], p_sessions uuid[], p_seqs bigint[],
   p_artifact_type text, p_places uuid[], p_kinds text[], p_families text[], p_versions int[], p_payloads text[], p_salts bytea[], p_lines text[],
@@ -32,7 +32,7 @@ BEGIN
   LOOP
     v_locked := v_locked + 1;
     IF v_session.erased_at IS NOT NULL AND v_session.session_id = p_session THEN
-      RAISE EXCEPTION 'the session is erased' USING ERRCODE = 'LG013';
+      RAISE EXCEPTION 'the session is erased' USING ERRCODE = 'LG016';
     END IF;
     IF v_session.expected IS NOT NULL THEN
       IF v_session.claim_turn IS NOT NULL THEN
@@ -71,9 +71,9 @@ BEGIN
   GET DIAGNOSTICS blobs = ROW_COUNT;
   DELETE FROM ledger.deltas d WHERE d.tenant_id = p_tenant AND d.session_id = ANY (v_sharing);
   GET DIAGNOSTICS deltas = ROW_COUNT;
-  -- An answer that an append keeps names a turn or seqs and nothing else; another one is made anew when it is asked for again.
+  -- An answer that an append keeps (201, or of a turn) holds nothing of an entry; another one is made anew when it is asked for again.
   DELETE FROM ledger.idempotency i
-   WHERE i.tenant_id = p_tenant AND i.session_id = ANY (v_sharing) AND i.turn IS NULL AND left(i.body, 1) <> '[';
+   WHERE i.tenant_id = p_tenant AND i.session_id = ANY (v_sharing) AND i.turn IS NULL AND i.status = 200;
   GET DIAGNOSTICS answers = ROW_COUNT;
   WITH emptied AS (
     UPDATE ledger.idempotency i SET request_digest = decode(repeat('00', 32), 'hex')
