@@ -33,6 +33,7 @@ BODIES: Mapping[str, Any] = {
     "post_model_input": {"input": "x"},
     "put_agent": {**AGENT, "tools": TOOLS},
     "redact_entry": {"reason": "asked for"},
+    "fork_session": {"at_seq": 2},
 }
 """Bodies that a route needs, by the operation's name; the others get none."""
 
