@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.entries.errors import Invalid, NotFound
 from app.entries.ids import blob_digest
-from app.entries.line import PLAIN, Line, forked, rewound
+from app.entries.line import PLAIN, Covered, Line, covered, forked, rewound
 from app.entries.messages import Entry, NewEntry
 from app.storage.rows import EntryFilter
 from app.storage.store import Store
@@ -154,6 +154,32 @@ async def test_no_fork_begins_inside_a_turn_and_none_waits_for_one(store, tenant
     with pytest.raises(NotFound):
         await forked_off(store, tenant, uuid4(), 1)
     await store.ledger.append(tenant, parent, Append(entries=(said(turn=2),), fence=held.fence))
+
+
+@pytest.mark.req("X-11")
+async def test_a_checkpoint_of_the_past_stands_in_the_fork_too(store, tenant):
+    parent = await opened(store, tenant, entries=6)
+    line = covered(PLAIN, Covered("chk_1", 7, 4))
+    await store.ledger.append(tenant, parent, Append(entries=(NewEntry("checkpoint", '{"n":1}', line=line.encode()), said("after"))))
+    child = await forked_off(store, tenant, parent, 8)
+    late, early = await forked_off(store, tenant, child, 9), await forked_off(store, tenant, child, 6)
+    await store.ledger.append(tenant, late, Append(entries=(said("mine"),)))
+    for session, seqs in ((child, [5, 6, 8]), (late, [5, 6, 8, 11]), (early, [1, 2, 3, 4, 5, 6])):
+        window = await store.ledger.window(tenant, session)
+        assert [entry.seq for entry in window.messages] == seqs
+        assert (window.checkpoint is None) is (session == early)
+    for session in (child, late):
+        window = await store.ledger.window(tenant, session, at_seq=8)
+        assert ([entry.seq for entry in window.messages], window.checkpoint.seq) == ([5, 6, 8], 7)
+        assert window.line.covered == Covered("chk_1", 7, 4, str(parent))
+        whole = await store.ledger.window(tenant, session, line=covered(window.session.line, None))
+        assert ([entry.seq for entry in whole.messages][:7], whole.checkpoint) == ([1, 2, 3, 4, 5, 6, 8], None)
+    own = covered((await store.sessions.get(tenant, late)).line, Covered("chk_2", 12, 9))
+    await store.ledger.append(tenant, late, Append(entries=(NewEntry("checkpoint", '{"n":2}', line=own.encode()),)))
+    window = await store.ledger.window(tenant, late)
+    assert ([entry.seq for entry in window.messages], window.checkpoint.payload) == ([11], '{"n":2}')
+    assert [entry.seq for entry in await all_of(store, tenant, late, EntryFilter(line=own, families=("m",)))] == [1, 2, 3, 4, 5, 6, 8, 11]
+    assert (await store.ledger.verify(tenant, late)).problems == ()
 
 
 async def test_blobs_are_found_through_a_fork_and_of_its_ancestry_alone(store, tenant):

@@ -11,10 +11,11 @@ from app.storage.rows import EntryFilter, SessionFilter
 from app.storage.types import Append, IdempotencyWrite, NewBlob
 from tests.database.copies import connect
 from tests.storage.sessions_made import claimed, opened, said
+from tests.storage.test_forks import forked_off
 
 pytestmark = [pytest.mark.req("X-87", "X-91")]
 FOREIGN = uuid4()
-TABLES = ("sessions", "entries", "turns", "calls", "claims", "blobs", "agents", "agent_revisions", "user_states")
+TABLES = ("sessions", "entries", "turns", "calls", "claims", "blobs", "agents", "agent_revisions", "user_states", "forks")
 
 
 async def test_every_read_and_write_of_a_foreign_tenant_finds_nothing(store, tenant):
@@ -32,6 +33,12 @@ async def test_every_read_and_write_of_a_foreign_tenant_finds_nothing(store, ten
     assert await store.ledger.entry(FOREIGN, session, 1) is None
     assert await store.ledger.turn_entries(FOREIGN, session, 1) == []
     assert await store.ledger.verify(FOREIGN, session) is None
+    assert await store.ledger.settings(FOREIGN, session, 3) == {}
+    fork = await forked_off(store, tenant, session, 2)
+    assert await store.ledger.shared(FOREIGN, fork) is None
+    assert await store.ledger.entries(FOREIGN, fork, EntryFilter(), 10) == []
+    with pytest.raises(NotFound):
+        await forked_off(store, FOREIGN, session, 2)
     assert await store.turns.list(FOREIGN, session, limit=10) == []
     assert await store.blobs.load(FOREIGN, session, [blob.digest]) == {}
     assert await store.agents.get(FOREIGN, "triage") is None
