@@ -28,6 +28,7 @@ from app.services.compactions.requests import SummaryRequests
 from app.services.counting import ExactCounts
 from app.services.diffs import Diffs
 from app.services.entries import Entries
+from app.services.erasures import Deletions, Redactions
 from app.services.explain import Explain
 from app.services.explanations import Explanations
 from app.services.forks import Forks
@@ -125,9 +126,8 @@ class House:
         self._outbound = outbound
         self._targets = targets = Targets(settings.upstreams)
         servers = outbound.tool_servers(settings.tool_servers)
-        revisions = Revisions(store.agents)
+        revisions, views = Revisions(store.agents), Views(store)
         inputs = Inputs(store, revisions, targets)
-        views = Views(store)
         streams = Streams(store.deltas, flush_ms=settings.flush_ms, heartbeat_seconds=settings.heartbeat_seconds)
         writer = Writer(store.ledger, targets.counter(STAND_IN).count)
         states = States(store, revisions)
@@ -174,6 +174,8 @@ class House:
             explanations=Explanations(store, explain),
             imports=Imports(store, writer, agents),
             exports=Exports(store),
+            deletions=Deletions(store),
+            redactions=Redactions(store),
             readiness=self._readiness,
             metrics=make_metrics() if settings.metrics_enabled else None,
         )

@@ -265,3 +265,15 @@ MEDIA_REDIRECTS_MAX: Final = 3
 
 MEDIA_FETCHES_MAX: Final = 16
 """Images and files by URL that are fetched for one request."""
+
+ERASED_SESSIONS_MAX: Final = 1_000
+"""Sessions of a user that one request erases: they are locked together."""
+
+ERASED_PAGE_ENTRIES: Final = 20_000
+"""Entries that one statement of an erasure empties."""
+
+FAMILY_SESSIONS_MAX: Final = 1_000
+"""Sessions with one origin that a redaction reaches: they are locked together."""
+
+REDACTION_REASON_CHARS_MAX: Final = 1_000
+"""Of the reason that is given for one."""

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from app.config.limits import BLOBS_LOADED_MAX, FOLLOW_POLL_MS_MAX, POLL_MS, RAW_PAGE_ENTRIES, RESPONSE_BYTES_MAX
 from app.entries.errors import NotFound
-from app.entries.ids import SESSION, is_blob_digest, parse_id
+from app.entries.ids import is_blob_digest
 from app.entries.kinds import KINDS, Family
 from app.entries.messages import Body, Entry, decode, encode, with_parts
 from app.entries.parts import Media
@@ -185,10 +185,10 @@ class Transcripts:
         return [entry_json(entry, _inlined(bodies.get(entry.seq), texts)) for entry in entries]
 
     async def blob(self, tenant: UUID, session_id: str, digest: str) -> tuple[str, bytes]:
-        """Media type and bytes of a blob of the session. Raises `NotFound`."""
-        session = parse_id(SESSION, session_id)
-        if session is not None and is_blob_digest(digest):
-            found = await self._store.blobs.load(tenant, session, [digest])
+        """Media type and bytes of a blob of the session. Raises `NotFound`, `SessionErased`."""
+        row = await self.session(tenant, session_id)
+        if is_blob_digest(digest):
+            found = await self._store.blobs.load(tenant, row.session_id, [digest])
             if digest in found:
                 return found[digest]
         raise NotFound("The session holds no such blob.")

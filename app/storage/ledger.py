@@ -8,7 +8,7 @@ from uuid import UUID
 from app.config.limits import LINES_PAGE_BYTES, LINES_RUN_ENTRIES, LIST_LIMIT_MAX, WINDOW_MESSAGES_MAX, WINDOW_PAGE_ENTRIES
 from app.entries.errors import Conflict
 from app.entries.kinds import SETTINGS_KINDS
-from app.entries.line import PLAIN, Line, decode_line
+from app.entries.line import PLAIN, Line, covered, decode_line
 from app.entries.messages import Entry
 from app.storage import decode
 from app.storage.append_arguments import APPEND, arguments
@@ -89,6 +89,8 @@ class Ledger:
             if len(messages) > WINDOW_MESSAGES_MAX:
                 raise Conflict("The window holds too many messages; compact the session or rewind it.", "window-too-large")
             rest = await self._pool.fetch(_WINDOW, tenant, session, head.head_seq, along, None, WINDOW_PAGE_ENTRIES, last)
+        if checkpoint is not None and checkpoint.payload is None:  # redacted since: what its summary stood for is told again
+            return await self.window(tenant, session, at_seq, covered(head.line, None))
         return replace(head, messages=tuple(messages), folds=tuple(folds), settings=settings, checkpoint=checkpoint)
 
     async def entries(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> list[Entry]:

@@ -12,7 +12,7 @@ from app.services.compactions.choices import Choices
 from app.services.compactions.jobs import Job
 from app.services.compactions.requests import Asking
 from app.services.inputs import Prepared
-from app.services.minting import new_uuid
+from app.services.minting import new_nonce, new_uuid
 from app.services.running import Running, patiently
 from app.turn.moves import Call, Compact
 from app.turn.pressure import next_attempt
@@ -73,7 +73,7 @@ class Overflows:
         run = life.runs[move.run]
         failed = next(call for call in reversed(life.calls) if call.main and call.step_index == move.step_index)
         call = Call(move.step_index, failed.reason, failed.receipt_seq, move.run, failed.exposure)
-        step = Step(call, run, running.agent_of(run), new_uuid())
+        step = Step(call, run, running.agent_of(run), new_uuid(), new_nonce())
         for _ in range(APPEND_TRIES_MAX):
             try:
                 prepared = await patiently(lambda: self._calls.prepare(running, step))
