@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Coroutine, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -23,6 +24,8 @@ from tests.services.world import World
 
 STEPS = int(os.environ.get("CONTEXT_LEDGER_TEST_STEPS", "500"))
 STEPS_PER_SESSION = 50
+HAPPENED = {"checkpoint", "compaction_failed", "checkpoint_selected", "pruned", "cleared", "rewound", "session_forked", "redaction", "model_switched"}
+HAPPENED |= {"state_changed", "tool_result", "completed", "failed", "cancelled"}
 
 DIALECTS = st.sampled_from(sorted(MODELS))
 NUMBERS = st.integers(0, 1_000)
@@ -41,6 +44,8 @@ class Place:
     voice: Voice
     fakes: dict[str, Any]
     steps: int = 0
+    seen: Counter[str] = field(default_factory=Counter)
+    """Kinds of entries that came of it all, and the outcomes of turns."""
 
     def run(self, work: Coroutine[Any, Any, Any]) -> None:
         self.runner.run(work)
@@ -165,9 +170,18 @@ class Machine(RuleBasedStateMachine):
         told = self.one(n)
         self.do(told, self.doing.again(told, k, kind, size, style, sibling), n)
 
+    @rule(n=NUMBERS, k=NUMBERS, rarely=st.integers(0, 2))
+    def redact(self, n: int, k: int, rarely: int) -> None:
+        told = self.one(n)
+        if not rarely:
+            self.do(told, self.doing.redact(told, k), n)
+
     def teardown(self) -> None:
         for told in self.doing.sessions:
             self.place.run(self.doing.laws.ledger(told))
+            own = [entry for seq, entry in told.entries.items() if seq > told.at_seq]
+            self.place.seen.update(entry["kind"] for entry in own)
+            self.place.seen.update(turn.status for turn in told.turns.values() if turn.first > told.at_seq)
 
 
 @pytest.fixture
@@ -202,3 +216,5 @@ def test_every_law_holds_after_every_step(place: Place) -> None:
     )
     run_state_machine_as_test(lambda: Machine(place), settings=rounds)
     assert place.steps >= STEPS // 2
+    print(place.seen, place.steps)
+    assert set(place.seen) >= HAPPENED, "the steps are no mere formality"

@@ -17,7 +17,7 @@ from tests.services.world import World
 
 KINDS: dict[str, tuple[Style, Fault | None, frozenset[str]]] = {
     **{style: (style, None, reasons) for style, reasons in REASONS.items()},
-    "silent": ("facts", Fault(pause_seconds=0.4), frozenset({"upstream"})),
+    "silent": ("facts", Fault(pause_seconds=0.4), frozenset({"upstream", "truncated"})),
     "slow": ("facts", Fault(pause_seconds=0.02), frozenset({"timeout"})),
 }
 """How summaries come out, what goes wrong on the wire, and what the ledger says of it."""
