@@ -188,3 +188,4 @@ class Changing(Talking):
         assert one.now.checkpoint == (None if was in gone else was)
         for id in gone:
             del one.checkpoints[id]
+        one.states |= {at: replace(state, checkpoint=None) for at, state in one.states.items() if state.checkpoint in gone}

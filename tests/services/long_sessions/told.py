@@ -164,5 +164,5 @@ class Told:
 
 
 def words(entry: Any) -> str:
-    """The texts of an entry, joined."""
-    return "".join([part["text"] for part in entry["body"].get("parts", ()) if part["type"] == "text"])
+    """The texts of an entry, joined; none of one that was redacted."""
+    return "".join([part["text"] for part in (entry["body"] or {}).get("parts", ()) if part["type"] == "text"])
