@@ -112,7 +112,7 @@ async def voiced(settings: Settings, voice: Voice, idle_seconds: float = 30) -> 
         fakes = {dialect: await stack.enter_async_context(serving(kind())) for dialect, kind in FAKES.items()}
         for fake in fakes.values():
             _give(fake, voice)
-        limits = ModelLimits(**WINDOW)
+        limits = ModelLimits(WINDOW["context_window"], WINDOW["max_output_tokens"])
         waits = Timeouts(connect_seconds=5, idle_seconds=idle_seconds)
         upstreams = {
             dialect: fake.upstream(dialect, models=dict.fromkeys(MODELS[dialect], limits), timeouts=waits) for dialect, fake in fakes.items()

@@ -92,7 +92,7 @@ class Talking:
             return
         self.prepare(style, *self.first(told, kind, answer))
         base = None if follows is None else self.left(told, follows)
-        more = {} if follows is None else {"follows": follows}
+        more: dict[str, Any] = {} if follows is None else {"follows": follows}
         view = await self.world.turn(told.id, text, **more, **flags)
         turn = Turn(view["id"], view["number"], 0, view["input_seq"], view["status"])
         await self.turned(told, turn, view, [("user_message", text)], base)

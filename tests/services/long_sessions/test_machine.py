@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Coroutine, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -98,7 +98,8 @@ class Machine(RuleBasedStateMachine):
     @rule(n=NUMBERS, size=st.sampled_from([1, 20, 200]), flag=st.sampled_from(["hidden", "include_in_context"]))
     def flagged(self, n: int, size: int, flag: str) -> None:
         told = self.one(n)
-        self.do(told, self.doing.turn(told, "text", size, 20, "facts", **{flag: flag == "hidden"}), n)
+        flags: dict[str, Any] = {flag: flag == "hidden"}
+        self.do(told, self.doing.turn(told, "text", size, 20, "facts", **flags), n)
 
     @rule(n=NUMBERS, k=NUMBERS, start=st.booleans())
     def edit(self, n: int, k: int, start: bool) -> None:
@@ -216,6 +217,6 @@ def test_every_law_holds_after_every_step(place: Place) -> None:
         suppress_health_check=list(HealthCheck),
         phases=tuple(Phase) if NIGHTLY else (Phase.generate,),  # to make a failing run shorter takes minutes
     )
-    run_state_machine_as_test(lambda: Machine(place), settings=rounds)
+    run_state_machine_as_test(cast(Any, lambda: Machine(place)), settings=rounds)
     assert place.steps >= STEPS // 2
     assert set(place.seen) >= HAPPENED, (HAPPENED - set(place.seen), place.seen)
