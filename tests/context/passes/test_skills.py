@@ -227,7 +227,7 @@ def test_each_message_has_its_source_and_no_instruction_stands_in_the_account(gi
     inserted = {id(item.message) for item in found.inserted}
     words = [source["type"] for source, message in zip(told["sources"], found.request.messages, strict=True) if id(message) in inserted]
     assert set(words) <= {"rendered", "tool-repair", "runtime-context"}, "what the service says bears a kind of its own, and no history"
-    assert {source["type"] for source in told["sources"]} - set(words) <= {"history", "ephemeral"}
+    assert {source["type"] for source in told["sources"]} - set(words) <= {"history", "ephemeral", "compaction"}
     held = {row["message_index"] for row in told["skill_expansions"]}
     sent = [message for message in found.request.messages if SECRET in repr(message.parts)]
     expanded = {message.origin.message_index for message in sent if isinstance(message.origin, History)}
