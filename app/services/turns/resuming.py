@@ -151,7 +151,7 @@ class Resuming:
     async def _entries(self, tenant: UUID, session: UUID, turn: int) -> list[Entry]:
         """The turn's entries with long texts put back inline, as the loop keeps them."""
         found = await self._desk.store.ledger.turn_entries(tenant, session, turn)
-        digests = [digest for entry in found for digest in entry.blobs]
+        digests = [digest for entry in found if entry.message_index is not None for digest in entry.blobs]
         texts = await self._desk.store.blobs.load(tenant, session, digests) if digests else {}
         return [_inline(entry, texts) if entry.blobs else entry for entry in found]
 
@@ -161,7 +161,7 @@ def turn_settled() -> Conflict:
 
 
 def _inline(entry: Entry, texts: Mapping[str, tuple[str, bytes]]) -> Entry:
-    if entry.payload is None:
+    if entry.payload is None or entry.message_index is None:  # a checkpoint names its artifact, and holds the summary itself
         return entry
     body = decode(entry.kind, entry.payload)
     return entry._replace(payload=encode(with_parts(body, tuple(loaded(part, texts) for part in body.parts))), blobs=())
