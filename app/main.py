@@ -28,6 +28,7 @@ from app.services.compactions.requests import SummaryRequests
 from app.services.counting import ExactCounts
 from app.services.diffs import Diffs
 from app.services.entries import Entries
+from app.services.erasures import Deletions, Redactions
 from app.services.explain import Explain
 from app.services.explanations import Explanations
 from app.services.forks import Forks
@@ -125,15 +126,13 @@ class House:
         self._outbound = outbound
         self._targets = targets = Targets(settings.upstreams)
         servers = outbound.tool_servers(settings.tool_servers)
-        revisions = Revisions(store.agents)
+        revisions, views = Revisions(store.agents), Views(store)
         inputs = Inputs(store, revisions, targets)
-        views = Views(store)
         streams = Streams(store.deltas, flush_ms=settings.flush_ms, heartbeat_seconds=settings.heartbeat_seconds)
         writer = Writer(store.ledger, targets.counter(STAND_IN).count)
         states = States(store, revisions)
-        counts, requests, choices = ExactCounts(targets, outbound.count), SummaryRequests(inputs, targets), Choices(targets)
-        summaries = SummaryCalls(targets, outbound.channel_of, outbound.retry_of)
-        attempts = Attempts(inputs, requests, summaries, counts, store.blobs, Hooks(installed_hooks()))
+        counts, choices = ExactCounts(targets, outbound.count), Choices(targets)
+        requests, attempts = _attempts(store, outbound, targets, inputs, counts)
         preflight = Preflight(choices, attempts)
         calls = ModelCalls(inputs, targets, outbound.channel_of, outbound.retry_of, counts, states, (Prunings(targets).relieve, preflight.relieve))
         loop = Loop(calls, views, Starting(ToolRuns(servers), revisions), Overflows(calls, preflight))
@@ -142,10 +141,7 @@ class House:
             desk.fetch = outbound.media(private=settings.fetch_media == "any").fetch
         endings = Endings(desk)
         self._keeper = Keeper(
-            desk,
-            endings,
-            delta_retention_seconds=settings.delta_retention_seconds,
-            idempotency_seconds=settings.idempotency_seconds,
+            desk, endings, delta_retention_seconds=settings.delta_retention_seconds, idempotency_seconds=settings.idempotency_seconds
         )
         self._readiness = Readiness(store, settings)
         self._transcripts = Transcripts(store, heartbeat_seconds=settings.heartbeat_seconds)
@@ -178,6 +174,8 @@ class House:
             explanations=Explanations(store, explain),
             imports=Imports(store, writer, agents),
             exports=Exports(store),
+            deletions=Deletions(store),
+            redactions=Redactions(store),
             readiness=self._readiness,
             metrics=make_metrics() if settings.metrics_enabled else None,
         )
@@ -199,3 +197,9 @@ class House:
     async def close(self) -> None:
         """Stops the background."""
         await stop_all(self._tasks)
+
+
+def _attempts(store: Store, outbound: Outbound, targets: Targets, inputs: Inputs, counts: ExactCounts) -> tuple[SummaryRequests, Attempts]:
+    """Who asks for summaries, and who takes them."""
+    requests, calls = SummaryRequests(inputs, targets), SummaryCalls(targets, outbound.channel_of, outbound.retry_of)
+    return requests, Attempts(inputs, requests, calls, counts, store.blobs, Hooks(installed_hooks()))

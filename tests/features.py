@@ -158,7 +158,7 @@ def snapshots(draw: st.DrawFn, given: Sources) -> tuple[SkillSnapshot, ...]:
     """Snapshots of both placements for some user messages, one at times for a message that is not in the window."""
     users = [message.entry.seq for message in given.messages if message.entry.kind == "user_message"]
     found: list[SkillSnapshot] = []
-    for turn, seq in enumerate(users):
+    for turn, seq in enumerate(users, 0 if given.checkpoint is None else given.checkpoint.body.user_messages):
         kind = draw(st.sampled_from(["none", "none", "placed", "two", "older"]))
         if kind == "older":
             found.append(snapshot("triage", turn=turn, seq=1000 + 2 * turn))

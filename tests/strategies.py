@@ -13,9 +13,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from app.context.agents.read import read_agent
-from app.context.sources import AgentRevision, Ephemeral, Overrides, SourceMessage, Sources
+from app.context.sources import AgentRevision, Ephemeral, InForce, Overrides, SourceMessage, Sources
+from app.entries.compactions import Checkpoint
+from app.entries.ids import text_digest
 from app.entries.messages import Answer, Body, Entry, Message, Status, ToolResult, encode
 from app.entries.parts import Blob, Media, Opaque, Part, Reasoning, Text, ToolCall
+from app.entries.summaries import FIELDS, Fact, Summary
 from app.formats.registry import FORMATS
 from app.models.resolve import Limits, ModelChoice, Target, resolve
 from app.models.wire_rules import with_quirks
@@ -222,10 +225,50 @@ overrides = st.builds(
 )
 
 
+facts = st.builds(lambda text, cites: Fact(f"F{text}", tuple(cites)), texts, st.lists(st.integers(1, 9), max_size=2))
+summaries = st.dictionaries(st.sampled_from(FIELDS), st.lists(facts, min_size=1, max_size=2).map(tuple), min_size=1, max_size=3)
+
+
+def behind(found: Sources, first: SourceMessage, told: Mapping[str, tuple[Fact, ...]]) -> Sources:
+    """The sources behind a checkpoint that keeps everything from the user message `first` on."""
+    entry, covered = first.entry, [message for message in found.messages if message.entry.seq < first.entry.seq]
+    begin, end = covered[0].entry.seq, entry.seq - 1
+    within = {name: tuple([Fact(one.text, tuple([seq for seq in one.cites if begin <= seq <= end])) for one in ones]) for name, ones in told.items()}
+    summary = Summary(within, begin, end)
+    body = Checkpoint(
+        checkpoint_id="chk_test",
+        requested_seq=found.head_seq,
+        covers_through_seq=entry.seq - 1,
+        first_kept_seq=entry.seq,
+        first_kept_index=entry.message_index or 0,
+        history_message_count=found.history_message_count,
+        summary=summary,
+        artifact=text_digest(summary.canonical.decode("utf-8", "surrogatepass")),
+        driver="model",
+        trigger="manual",
+        tokens_before=2,
+        tokens_after=1,
+        agents=tuple(sorted({one.agent or "" for one, body in covered if isinstance(body, Answer)})),
+        user_messages=sum(message.entry.kind == "user_message" for message in covered),
+    )
+    kept = tuple([message for message in found.messages if message.entry.seq >= entry.seq])
+    # The checkpoint's entry is appended behind everything that it covers.
+    return replace(found, messages=kept, window_from_seq=entry.seq, checkpoint=InForce(found.head_seq, body, b"c" * 32))
+
+
+@st.composite
+def checkpointed(draw: st.DrawFn, found: Sources) -> Sources:
+    """The same sources, or those behind a checkpoint, with whatever summary."""
+    boundaries = [message for message in found.messages[1:] if message.entry.kind == "user_message"]
+    if not boundaries or draw(st.booleans()):
+        return found
+    return behind(found, draw(st.sampled_from(boundaries)), draw(summaries))
+
+
 @st.composite
 def sources(draw: st.DrawFn) -> Sources:
     """Anything that a compile may be given."""
-    return draw(ledgers()).sources(
+    found = draw(ledgers()).sources(
         draw(st.sampled_from(AGENTS)),
         draw(st.sampled_from(TARGETS)),
         running_turn=draw(st.none() | st.integers(1, 4)),
@@ -233,3 +276,4 @@ def sources(draw: st.DrawFn) -> Sources:
         overrides=draw(overrides),
         state_seq=draw(st.none() | st.just(1)),
     )
+    return draw(checkpointed(found))

@@ -13,7 +13,7 @@ from app.api import describe
 from app.api.access import Access
 from app.api.edge import Edge
 from app.api.problems import Problem
-from app.api.routes import agents, compactions, later, long_sessions, model_input, operations, raw, resumptions, sessions, transfers, turns
+from app.api.routes import agents, compactions, erasures, later, long_sessions, model_input, operations, raw, resumptions, sessions, transfers, turns
 from app.api.routing import Operation, endpoint, refusal
 from app.api.services import Services
 from app.config.settings import Settings
@@ -22,6 +22,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *agents.OPERATIONS,
     *sessions.OPERATIONS,
     *long_sessions.OPERATIONS,
+    *erasures.OPERATIONS,
     *raw.OPERATIONS,
     *transfers.OPERATIONS,
     *turns.OPERATIONS,
@@ -45,11 +46,16 @@ def build_api(services: Services | None, settings: Settings, lifespan: Lifespan 
     app.state.openapi_bytes = describe.rendered(OPERATIONS)
     app.state.openapi_document = describe.document(OPERATIONS)
     app.router.redirect_slashes = False
-    app.router.routes.extend(Route(one.path, endpoint(one), methods=[one.method], name=one.name) for one in _by_path())
+    app.router.routes.extend(Route(_pattern(one), endpoint(one), methods=[one.method], name=one.name) for one in _by_path())
     app.router.routes.extend(later.later_routes())
     app.add_exception_handler(HTTPException, _refused)
     app.add_middleware(Edge, settings=settings)
     return app
+
+
+def _pattern(operation: Operation) -> str:
+    """The path as the router reads it: the name of a user may hold a slash."""
+    return operation.path.replace("{user}", "{user:path}")
 
 
 def _by_path() -> list[Operation]:

@@ -24,6 +24,8 @@ _PATHS: Mapping[str, Schema] = {
     "turn_id": {"type": "string"},
     "call_id": {"type": "string"},
     "checkpoint_id": {"type": "string"},
+    "seq": {"type": "string"},
+    "user": {"type": "string"},
 }
 
 _PROBLEMS: Mapping[int, str] = {
@@ -34,7 +36,7 @@ _PROBLEMS: Mapping[int, str] = {
     405: "The route has no such method.",
     406: "No form that `Accept` allows.",
     409: "A clash with what is stored or runs; `code` says which.",
-    410: "The events were purged.",
+    410: "The session was erased, or the events were purged.",
     412: "The head has moved.",
     413: "The body is too large.",
     415: "The body has the wrong media type.",
@@ -135,6 +137,8 @@ def _responses(operation: Operation) -> dict[str, Any]:
     problems = {400, 403, 422, 500, 503, *operation.errors}
     if operation.scope is not None:
         problems.add(401)
+    if "{session_id}" in operation.path:
+        problems.add(410)
     if operation.method not in ("GET", "HEAD"):
         problems.add(413)
     if operation.body is not None:

@@ -60,6 +60,8 @@ PROBLEMS: Mapping[str, Row] = MappingProxyType(
         "lease-lost": Row(409, "Another writer took over", "Read the session and try again.", 1),
         "claim-expired": Row(503, "A turn is being settled", "Its holder is gone; try again.", 1),
         "head-mismatch": Row(412, "The head has moved", "`head_seq` is the head now: read what was added and try again."),
+        "has-forks": Row(409, "A fork of it is not erased", "`detail` names a session that shares its entries: erase that one first."),
+        "session-erased": Row(410, "The session was erased", "Nothing of it can be read or added to; its digest chain stays."),
         "resume-gap": Row(410, "The stream's events are gone", "Read the turn and the transcript instead: they are whole."),
         "unavailable": Row(503, "The service cannot take it now", "Try again.", 1),
         "shutting-down": Row(503, "The service is shutting down", "Try again: another replica will answer.", 1),

@@ -9,6 +9,7 @@ from app.services.checkpoints import Checkpoints
 from app.services.clearing import Clearing
 from app.services.diffs import Diffs
 from app.services.entries import Entries
+from app.services.erasures import Deletions, Redactions
 from app.services.explain import Explain
 from app.services.explanations import Explanations
 from app.services.forks import Forks
@@ -65,5 +66,7 @@ class Services:
     explanations: Explanations
     imports: Imports
     exports: Exports
+    deletions: Deletions
+    redactions: Redactions
     readiness: Readiness
     metrics: Metrics | None = None

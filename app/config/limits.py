@@ -116,6 +116,9 @@ INSTRUCTIONS_CHARS_MAX: Final = 4_000
 HOOK_SECONDS_MAX: Final = 2
 """One hook of a package, asked or told of a compaction."""
 
+HOOK_THREADS_MAX: Final = 4
+"""Hooks of packages that are asked or told at once."""
+
 HEADERS_PER_UPSTREAM_MAX: Final = 64
 """Headers that the operator sets for one upstream."""
 
@@ -245,7 +248,7 @@ DISK_FREE_BYTES_MIN: Final = 256 * 2**20
 LINES_PAGE_ENTRIES: Final = 1_000
 """Entries that one statement of a long reading spells as lines."""
 
-LINES_RUN_ENTRIES: Final = 200
+LINES_RUN_ENTRIES: Final = 100
 """Of them, those that come as one text, and that are read again where one of them names a blob."""
 
 LINES_PAGE_BYTES: Final = 2**20
@@ -262,3 +265,15 @@ MEDIA_REDIRECTS_MAX: Final = 3
 
 MEDIA_FETCHES_MAX: Final = 16
 """Images and files by URL that are fetched for one request."""
+
+ERASED_SESSIONS_MAX: Final = 1_000
+"""Sessions of a user that one request erases: they are locked together."""
+
+ERASED_PAGE_ENTRIES: Final = 20_000
+"""Entries that one statement of an erasure empties."""
+
+FAMILY_SESSIONS_MAX: Final = 1_000
+"""Sessions with one origin that a redaction reaches: they are locked together."""
+
+REDACTION_REASON_CHARS_MAX: Final = 1_000
+"""Of the reason that is given for one."""

@@ -213,7 +213,7 @@ class Sources:
     `plan_change`: what the last plan control came to, in the entry `plan_seq`.
     `running_turn`: the number of the turn that runs or waits for results, None for an idle session. `states`: every state up to the
     head with the seq that set it, oldest first; empty where no renderer of the agent asks for older ones. `skill_snapshots`: those of the
-    current line, oldest first.
+    current line, oldest first. `prefix_key`: under which the digests of prefixes are made.
     """
 
     session_id: str
@@ -237,6 +237,7 @@ class Sources:
     checkpoint: InForce | None = None
     pruned: Mapping[int, PrunedResult] = field(default_factory=lambda: NOTHING_PRUNED)
     line_from_seq: int = 1
+    prefix_key: str = field(default="", repr=False)
 
     @property
     def plan(self) -> Plan | None:

@@ -9,6 +9,7 @@ LedgerError
 ├── KeyReused            an idempotency key came with another body
 ├── FenceLost            this writer's claim was taken over
 ├── ClaimExpired         a claim ran out and has to be settled first
+├── SessionErased        the session was erased; nothing of it is there
 ├── Conflict             any other clash with what is stored; `code` says which
 └── Unavailable          the database or the service cannot take it now
 """
@@ -94,6 +95,13 @@ class ClaimExpired(LedgerError):
 
     def __init__(self) -> None:
         super().__init__("A turn whose holder is gone has to be settled first.")
+
+
+class SessionErased(LedgerError):
+    code = "session-erased"
+
+    def __init__(self) -> None:
+        super().__init__("This session was erased; nothing of it can be read or added to. Open a new one.")
 
 
 class Conflict(LedgerError):

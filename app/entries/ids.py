@@ -41,6 +41,16 @@ def text_digest(text: str) -> str:
     return blob_digest(text.encode("utf-8", "surrogatepass"))
 
 
+def commitment(nonce: str, digest: str) -> str:
+    """`committed:<hex>`: says which digest is meant to who has it and the nonce. Once both are erased it tells nothing of a text, however short."""
+    return "committed:" + hashlib.sha256(f"{nonce}{digest}".encode()).hexdigest()
+
+
+def is_commitment(text: str) -> bool:
+    """Whether `commitment` made it; entries of earlier releases hold the digest itself."""
+    return text.startswith("committed:")
+
+
 def is_blob_digest(text: str) -> bool:
     """Whether the text names a blob: `sha256:` and 64 lower-case hex digits."""
     return _BLOB.fullmatch(text) is not None

@@ -33,6 +33,9 @@ FIELDS: tuple[str, ...] = (
 )
 """In the order in which a model is told of them. `permissions` are references to recorded decisions alone; `summary` is prose."""
 
+SUMMARY_MEDIA_TYPE = "application/vnd.context-ledger.summary+json"
+"""Of the blob that is the artifact of a checkpoint."""
+
 FACTS_PER_FIELD_MAX = 64
 FACT_CHARS_MAX = 1_000
 CITES_PER_FACT_MAX = 16

@@ -78,9 +78,10 @@ class _Flat:
 class ModelCallStarted:
     """A request is about to leave; durable before it does. `call_id` is the TypeID text, `tools` the declared names, in order.
 
-    `prefix_digest` is of what the call shares with the one before it, `receipt_seq` the entry that caused the call. `allowed`: the declared
-    names that the choice was narrowed to, None where it was not. `exposure` says which controls were shown beside the tools, where the agent
-    has a plan. The entry's `invocation` is the run that the call belongs to.
+    `digest` and `prefix_digest` (of what the call shares with the one before it) are commitments to those of the call's record, which tell
+    nothing once it is erased (`entries.ids.commitment`); earlier releases wrote the digests themselves. `receipt_seq` is the entry that caused
+    the call. `allowed`: the declared names that the choice was narrowed to, None where it was not. `exposure` says which controls were shown
+    beside the tools, where the agent has a plan. The entry's `invocation` is the run that the call belongs to.
     """
 
     kind: ClassVar[str] = "model_call_started"

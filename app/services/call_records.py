@@ -14,7 +14,7 @@ from app.context.report import exceptions, prefix_digest
 from app.context.sources import AgentRevision, Continuation, Invocation, Sources
 from app.entries import lossless
 from app.entries.errors import Invalid
-from app.entries.ids import CALL, format_id
+from app.entries.ids import CALL, format_id, text_digest
 from app.entries.messages import Answer
 from app.entries.parts import ToolCall
 from app.entries.prunings import Pruned
@@ -37,12 +37,16 @@ Spoken = Answer | ModelCallStarted | ModelCallFinished | SectionsRecorded | Plan
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One main call of a turn on its way: the move that asks for it, the run that it belongs to, and the agent of that run."""
+    """One main call of a turn on its way: the move that asks for it, the run that it belongs to, and the agent of that run.
+
+    `nonce` is chance, in hex: the entry of the call names its digests under it, the record names both.
+    """
 
     move: Call
     run: RunLife
     agent: AgentRevision
     uuid: UUID
+    nonce: str
 
     @property
     def call_id(self) -> str:
@@ -104,7 +108,8 @@ def unprepared(error: Invalid | InvalidOrigins) -> TurnError:
 def record(prepared: Prepared, main: Sources | None = None, **more: Any) -> str:
     """What a call's row keeps: the inputs, digests, counts and exceptions from which the rest is derived again. JSON text.
 
-    `main`: the sources of the call that this one makes smaller; a summary's own are made of those and of `more`.
+    `main`: the sources of the call that this one makes smaller; a summary's own are made of those and of `more`, which else
+    holds the step's nonce.
     """
     target, request, sources = prepared.target, prepared.compiled.request, main or prepared.sources
     invocation, continuation = sources.invocation, sources.continuation
@@ -121,6 +126,7 @@ def record(prepared: Prepared, main: Sources | None = None, **more: Any) -> str:
             "model": target.model.name,
             "digest": prepared.digest,
             "prefix_digest": prefix_digest(request),
+            "binding": key_mark(prepared.sources.prefix_key),
             "target_digest": target.digest,
             "compiler_version": compiler_version(prepared.sources.agent),
             "estimator": target.estimator,
@@ -140,6 +146,11 @@ def record(prepared: Prepared, main: Sources | None = None, **more: Any) -> str:
             **more,
         }
     )
+
+
+def key_mark(prefix_key: str) -> str:
+    """Which key the digests of prefixes were made under; an erasure replaces it, and what is derived later may then differ."""
+    return text_digest(prefix_key)[-16:]
 
 
 def run_of(record: Mapping[str, Any]) -> tuple[Invocation, Continuation | None]:
@@ -173,7 +184,7 @@ def lost_attempt_json(n: int, status: str, http_status: int | None = None) -> di
 def reader_of(prepared: Prepared) -> StreamReader:
     """A reader for one attempt's answer, which is told who makes its opaque blocks and may get them back."""
     target = prepared.target
-    producer = target.producer._replace(prefix=bound_prefix(prepared.compiled.request))
+    producer = target.producer._replace(prefix=bound_prefix(prepared.compiled.request, prepared.sources.prefix_key))
     reader = FORMATS[target.dialect].new_reader(str(producer))
     return TextCallReader(reader, prepared.compiled.callable) if target.rules.tools == "text" else reader
 

@@ -11,6 +11,7 @@ from app.context.sources import Continuation
 from app.entries.answer import AnswerFold
 from app.entries.deltas import CallNames
 from app.entries.errors import HeadMismatch, Invalid
+from app.entries.ids import commitment
 from app.entries.trace import ModelCallFinished, ModelCallStarted, TurnError
 from app.formats.registry import FORMATS
 from app.outbound.exchange import Channel, Outgoing
@@ -19,7 +20,7 @@ from app.services.call_ends import CallEnds, Ended
 from app.services.call_records import Step, event, reader_of, record, refused, taken_ids, unprepared
 from app.services.counting import ExactCounts
 from app.services.inputs import Ask, Inputs, Prepared
-from app.services.minting import new_uuid
+from app.services.minting import new_nonce, new_uuid
 from app.services.observing import observe, sections_of
 from app.services.relays import Relay
 from app.services.running import Running, patiently
@@ -62,7 +63,7 @@ class ModelCalls:
         Over the hard limit, without anything to send, or for a model that the operator no longer has, the call is refused.
         """
         run = running.life.runs[move.run]
-        step = Step(move, run, running.agent_of(run), new_uuid())
+        step = Step(move, run, running.agent_of(run), new_uuid(), new_nonce())
         for _ in range(MOVES_PER_TURN_MAX):
             await observe(self._states, running, step.agent)
             try:
@@ -117,7 +118,7 @@ class ModelCalls:
         finished = ModelCallFinished(step.call_id, "refused", error=error)
         write = CallWrite(
             step.uuid, True, running.number, step.move.step_index, "main", "refused", prepared.sources.head_seq,
-            record(prepared), attempts="[]",
+            record(prepared, nonce=step.nonce), attempts="[]",
         )  # fmt: skip
         return Ended([step.draft(running, finished)], write)
 
@@ -133,8 +134,8 @@ class ModelCalls:
             target.model.name,
             agent.name,
             agent.revision,
-            digest=prepared.digest,
-            prefix_digest=prefix_digest(compiled.request),
+            digest=commitment(step.nonce, prepared.digest),
+            prefix_digest=commitment(step.nonce, prefix_digest(compiled.request)),
             target_digest=target.digest,
             message_count=compiled.message_count,
             tools=tools,
@@ -147,7 +148,7 @@ class ModelCalls:
         )
         write = CallWrite(
             step.uuid, True, running.number, move.step_index, "main", "running", prepared.sources.head_seq,
-            record(prepared), attempts="[]", dispatched=True,
+            record(prepared, nonce=step.nonce), attempts="[]", dispatched=True,
         )  # fmt: skip
         continuation = {"reason": move.reason, "receipt_seq": move.receipt_seq}
         events = [

@@ -14,12 +14,11 @@ from app.entries.errors import Fault, Invalid, NotFound
 from app.entries.ids import CALL, format_id, parse_id
 from app.entries.parts import Text
 from app.entries.settings import StateChanged
-from app.formats.registry import FORMATS
 from app.services.caching import cache_report
 from app.services.call_records import invocation_of, run_of
 from app.services.checkpoints import Checkpoints
-from app.services.compactions.requests import SummaryRequests
-from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, taps_of, underivable, verdict, violation_json
+from app.services.compactions.requests import Asking, SummaryRequests
+from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, taps_of, underivable, verdict
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.mismatches import Mismatches
 from app.services.running import decode_options
@@ -260,7 +259,9 @@ class Explain:
         ask = replace(ask, at_seq=call.head_seq, ephemeral=ephemeral, invocation=invocation, continuation=continuation)
         ask = ask if invocation.index == 0 else replace(ask, model=None, tool_choice=None)
         prepared = await self._inputs.prepare(tenant, row.session_id, ask)
-        return prepared if call.purpose == "main" else await self._summaries.again(tenant, row.session_id, prepared, record)
+        if call.purpose == "main":
+            return prepared
+        return await self._summaries.made(tenant, row.session_id, prepared, Asking.from_json(record["summary"]))
 
     async def call_row(self, tenant: UUID, session: UUID, call_id: UUID | None) -> CallRow:
         """One call of the session. Raises `NotFound`."""
@@ -268,19 +269,6 @@ class Explain:
         if row is None:
             raise NotFound("There is no such call in this session.")
         return row
-
-    def validate(self, dialect: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Every rule of a dialect that a request body breaks, by what its model takes where it names one.
-
-        Raises `NotFound` for a dialect that is not built.
-        """
-        form = FORMATS.get(dialect)
-        if form is None:
-            raise NotFound(f"No wire format has this name; known are {', '.join(FORMATS)}.")
-        model = body.get("model")
-        rules = form.rules_for(model if isinstance(model, str) else "")
-        found = [violation_json(violation) for violation in form.validate(body, rules)]
-        return {"object": "validation", "dialect": dialect, "valid": not found, "violations": found}
 
 
 def etag_of(row: SessionRow, query: InputQuery, configuration: str, moved: str | None = None) -> str:

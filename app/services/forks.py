@@ -48,7 +48,7 @@ class Forks:
         parent = await self._sessions.find(tenant, session_id)
         known = None if key is None else await self._store.idempotency.find(tenant, key.route, key.key)
         if known is not None and key is not None:
-            if known.request_digest != key.digest:
+            if not known.answers(key.digest):
                 raise KeyReused
             return await self._replayed(tenant, known)
         if expected_head is not None and expected_head != parent.head_seq:

@@ -11,6 +11,7 @@ from app.entries.ids import CALL, format_id
 from app.entries.parts import part_to_json
 from app.entries.wire import timestamp
 from app.formats.protocols import Violation, WireLoss
+from app.services.call_records import key_mark
 from app.services.inputs import Prepared
 from app.storage.rows import CallRow
 
@@ -59,6 +60,8 @@ def verdict(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
 
     Sources: `target`, `prefix` (instructions and declared tools), `entries` (the messages), `body` (how they are written).
     """
+    if record["digest"] is None:
+        return {"verified": "unverifiable", "reason": "erased"}
     if record["compiler_version"] != compiler_version(prepared.sources.agent):
         return {"verified": "unverifiable", "reason": "compiler_version"}
     if record["target_digest"] != prepared.target.digest:
@@ -68,7 +71,8 @@ def verdict(record: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
     if record["ephemeral"] and _differing(record, prepared) == "body":  # whose words are not kept; all else is as it was (T-11)
         return {"verified": "unverifiable", "reason": "ephemeral"}
     window = prepared.window
-    if any(entry.payload is None for entry in (*window.messages, *window.folds, *window.settings.values())):
+    rebound = record.get("binding", key_mark("")) != key_mark(prepared.sources.prefix_key)
+    if rebound or any(entry.payload is None for entry in (*window.messages, *window.folds, *window.settings.values())):
         return {"verified": "unverifiable", "reason": "erased"}
     return {"verified": False, "mismatch": {"source": _differing(record, prepared)}}
 
@@ -87,6 +91,8 @@ def underivable(call: CallRow, session_id: str, mismatch: Mapping[str, Any]) -> 
     record = lossless.read(call.record)
     kept = {name: record[name] for name in ("dialect", "model", "compiler_version", "target_digest", "digest", "message_count")}
     found = {"object": "model_input", "session_id": session_id, "head_seq": call.head_seq, **kept}
+    if record["digest"] is None:
+        return {**found, "verified": "unverifiable", "reason": "erased"}
     return {**found, "verified": False, "mismatch": dict(mismatch)}
 
 

@@ -222,6 +222,7 @@ def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target
         skill_snapshots=skill_snapshots(window.folds),
         states=states,
         pruned=pruned_results(window.folds),
+        prefix_key=window.session.prefix_key,
     )
 
 

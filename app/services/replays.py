@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 from app.entries.errors import KeyReused
+from app.entries.ids import SESSION, parse_id
 from app.services.turns.inputs import IdempotencyKey
 from app.storage.idempotency import Idempotency
 from app.storage.types import IdempotencyWrite
@@ -29,10 +30,17 @@ class Replays:
             return await make(), False
         found = await self._rows.find(tenant, key.route, key.key)
         if found is not None:
-            if found.request_digest != key.digest:
+            if not found.answers(key.digest):
                 raise KeyReused
             if found.body is not None:
                 return found.body, True
         made = await make()
-        kept = await self._rows.remember(tenant, IdempotencyWrite(key.route, key.key, key.digest, 200, made))
+        write = IdempotencyWrite(key.route, key.key, key.digest, 200, made, session=_session_of(key.route))
+        kept = await self._rows.remember(tenant, write)
         return (made, False) if kept is None or kept.body is None else (kept.body, True)
+
+
+def _session_of(route: str) -> UUID | None:
+    """The session that a route names: what is kept of it goes when the session is erased."""
+    named = [parse_id(SESSION, step) for step in route.split("/")]
+    return next((one for one in named if one is not None), None)

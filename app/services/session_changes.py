@@ -96,10 +96,11 @@ class SessionChanges:
             adopted = await self._wanted(tenant, row, change)
             follows = change.agent_revision in (None, "latest")
             if (adopted.name, adopted.revision, follows) != (row.agent, row.agent_revision, row.agent_follows):
-                keeps = adopted.model == agent.model
+                same = adopted.model == agent.model
+                keeps = same and row.model is not None
                 entries.append(NewEntry(AgentAdopted.kind, AgentAdopted(adopted.name, adopted.revision, follows, keeps).encode()))
                 patch = replace(patch, agent=adopted.name, agent_revision=adopted.revision, agent_follows=follows)
-                if not keeps:
+                if not same:
                     patch = replace(patch, clear_model=True, clear_dispatched=True)
             agent = adopted
         if change.model is not None:

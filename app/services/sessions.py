@@ -73,7 +73,7 @@ class Sessions:
         """
         known = None if key is None else await self._store.idempotency.find(tenant, key.route, key.key)
         if known is not None and key is not None:
-            if known.request_digest != key.digest:
+            if not known.answers(key.digest):
                 raise KeyReused
             return await self._replayed(tenant, given, known)
         session = new_uuid()

@@ -3,19 +3,21 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Literal
 from uuid import UUID
 
-from app.config.limits import BLOBS_LOADED_MAX, FOLLOW_POLL_MS_MAX, LINES_PAGE_ENTRIES, POLL_MS, RAW_PAGE_ENTRIES, RESPONSE_BYTES_MAX
+from app.config.limits import BLOBS_LOADED_MAX, FOLLOW_POLL_MS_MAX, POLL_MS, RAW_PAGE_ENTRIES, RESPONSE_BYTES_MAX
 from app.entries.errors import NotFound
-from app.entries.ids import SESSION, is_blob_digest, parse_id
+from app.entries.ids import is_blob_digest
 from app.entries.kinds import KINDS, Family
 from app.entries.messages import Body, Entry, decode, encode, with_parts
 from app.entries.parts import Media
 from app.entries.wire import entry_json
 from app.services.session_ids import session_row
 from app.services.write import loaded
+from app.storage.line_pages import line_pages
 from app.storage.rows import EntryFilter, SessionRow
 from app.storage.store import Store
 
@@ -96,8 +98,9 @@ class Transcripts:
         chosen = await self._filter(row, query)
         if chosen is None:
             return
-        ledger, left = self._store.ledger, sys.maxsize if limit is None else limit
+        ledger = self._store.ledger
         if chosen.descending:
+            left = sys.maxsize if limit is None else limit
             async for entries in ledger.pages(row.tenant, row.session_id, chosen, RAW_PAGE_ENTRIES):
                 async for piece in self._spelled(row, entries[:left], query.inline):
                     yield piece
@@ -105,18 +108,16 @@ class Transcripts:
                 if left <= 0:
                     break
             return
-        while left > 0 and (runs := await ledger.lines(row.tenant, row.session_id, chosen, min(left, LINES_PAGE_ENTRIES))):
-            for run in runs:
-                if run.has_blobs and query.inline:
-                    entries = await ledger.entries(row.tenant, row.session_id, replace(chosen, at_seq=run.last_seq), run.entries)
-                    async for piece in self._spelled(row, entries, inline=True):
-                        yield piece
-                else:
-                    yield run.text.encode()
-                chosen = chosen.behind(run.last_seq)
-                left -= run.entries
-            if chosen.after_seq == chosen.at_seq:
-                return
+        async with aclosing(line_pages(ledger.lines, row.tenant, row.session_id, chosen, limit)) as pages:
+            async for runs in pages:
+                for run in runs:
+                    if run.has_blobs and query.inline:
+                        entries = await ledger.entries(row.tenant, row.session_id, replace(chosen, at_seq=run.last_seq), run.entries)
+                        async for piece in self._spelled(row, entries, inline=True):
+                            yield piece
+                    else:
+                        yield run.text.encode()
+                    chosen = chosen.behind(run.last_seq)
 
     async def _spelled(self, row: SessionRow, entries: Sequence[Entry], inline: bool) -> AsyncIterator[bytes]:
         """Lines that are spelled here, in pieces whose blobs may be in memory together."""
@@ -184,10 +185,10 @@ class Transcripts:
         return [entry_json(entry, _inlined(bodies.get(entry.seq), texts)) for entry in entries]
 
     async def blob(self, tenant: UUID, session_id: str, digest: str) -> tuple[str, bytes]:
-        """Media type and bytes of a blob of the session. Raises `NotFound`."""
-        session = parse_id(SESSION, session_id)
-        if session is not None and is_blob_digest(digest):
-            found = await self._store.blobs.load(tenant, session, [digest])
+        """Media type and bytes of a blob of the session. Raises `NotFound`, `SessionErased`."""
+        row = await self.session(tenant, session_id)
+        if is_blob_digest(digest):
+            found = await self._store.blobs.load(tenant, row.session_id, [digest])
             if digest in found:
                 return found[digest]
         raise NotFound("The session holds no such blob.")

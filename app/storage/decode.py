@@ -8,6 +8,7 @@ from uuid import UUID
 
 import orjson
 
+from app.entries.errors import SessionErased
 from app.entries.line import decode_line
 from app.entries.messages import Entry
 from app.storage.rows import AgentRow, CallRow, KeyRow, SessionRow, StoredAnswer, TurnRow, TurnView, Window
@@ -69,8 +70,10 @@ def entry(row: Any) -> Entry:
 
 
 def session(document: str) -> SessionRow:
-    """A session as `session_document` spells it."""
+    """A session as `session_document` spells it. Raises `SessionErased`."""
     row = orjson.loads(document)
+    if row["erased_at"] is not None:
+        raise SessionErased
     return SessionRow(
         tenant=UUID(row["tenant"]),
         session_id=UUID(row["session_id"]),
@@ -102,6 +105,7 @@ def session(document: str) -> SessionRow:
         compaction_count=row["compaction_count"],
         parent_session=None if row["parent_session"] is None else UUID(row["parent_session"]),
         parent_seq=row["parent_seq"],
+        prefix_key=row["prefix_key"] or "",
     )
 
 

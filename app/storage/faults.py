@@ -19,9 +19,10 @@ from app.entries.errors import (
     NotFound,
     PendingAction,
     SessionBusy,
+    SessionErased,
     Unavailable,
 )
-from app.entries.ids import TURN, format_id
+from app.entries.ids import SESSION, TURN, format_id
 
 
 class RefusedServer(LedgerError):
@@ -38,6 +39,10 @@ def _turn_id(detail: str | None) -> str | None:
     return format_id(TURN, UUID(detail)) if detail else None
 
 
+def _session_id(detail: str | None) -> str:
+    return format_id(SESSION, UUID(detail or ""))
+
+
 _OURS: dict[str, Callable[[str | None], LedgerError]] = {
     "LG002": lambda detail: HeadMismatch(int(detail or 0)),
     "LG003": lambda _: KeyReused(),
@@ -49,6 +54,9 @@ _OURS: dict[str, Callable[[str | None], LedgerError]] = {
     "LG011": lambda _: Conflict("A session with this id or external id exists.", "exists"),
     "LG012": lambda detail: PendingAction(_turn_id(detail)),
     "LG013": lambda _: Invalid([Fault("/at_seq", "inside-turn", "A fork begins between two turns; name the last entry of one, or one before it.")]),
+    "LG014": lambda detail: Conflict(f"A fork of it is not erased: erase {_session_id(detail)} first.", "has-forks"),
+    "LG015": lambda detail: Conflict(f"The user has more than {detail} sessions: erase some of them by their ids first, then the user."),
+    "LG016": lambda _: SessionErased(),
 }
 """The SQLSTATEs that our functions raise with a meaning; LG001 and LG005 (our own mistakes) stay `StorageFault`."""
 

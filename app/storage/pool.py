@@ -6,6 +6,7 @@ has a name and is not parsed again; behind a pooler it has none and is parsed wh
 is shows at once: a pooler that multiplexes makes up the process id that it tells its clients.
 """
 
+import asyncio
 import contextlib
 from functools import partial
 from typing import Any
@@ -60,6 +61,7 @@ class Pool:
         )
         self._pool: Any = self._engine.sync_engine.pool
         self._hollow = 0
+        self._waiting = 0
 
     async def fetch(self, statement: str, *arguments: Any) -> list[Any]:
         """The rows of one statement, as asyncpg records.
@@ -93,9 +95,15 @@ class Pool:
     async def _checkout(self) -> PoolProxiedConnection:
         """A connection that is not known to be dead: a server that went away is noticed here, not by a request."""
         for _ in range(_CHECKOUTS_MAX):
+            if self._waiting:  # they were woken when a connection came back, and take it in the loop's next round
+                await asyncio.sleep(0)
             held = self._idle()
             if held is None:
-                held = await self._engine.raw_connection()
+                self._waiting += 1
+                try:
+                    held = await self._engine.raw_connection()
+                finally:
+                    self._waiting -= 1
                 self._hollow -= bool(self._hollow and not held.info)
             driver = held.driver_connection
             if driver is not None and not driver.is_closed():

@@ -1,7 +1,7 @@
 """What reads give, as frozen values; what writes take is in `types`, what claims and the delta log give in `claim_rows`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -21,6 +21,14 @@ class StoredAnswer:
     turn: int | None
     created_at: datetime
 
+    def answers(self, request_digest: bytes) -> bool:
+        """Whether it is the answer to a request of that digest."""
+        return self.request_digest in (request_digest, ERASED_DIGEST)
+
+
+ERASED_DIGEST = bytes(32)
+"""Of a request whose digest was erased: any request with its key is taken for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
@@ -28,7 +36,8 @@ class SessionRow:
 
     `usage`: `{"input", "cached", "cache_write", "output", "reasoning", "calls"}`, all integers, of the main calls alone;
     `compaction_count` counts those for summaries. `fence` is the last fence given, whether a claim stands or not; `running_turn` is None
-    without one, `lease_until` and `stop_requested_at` too. A fork left `parent_session` behind `parent_seq`.
+    without one, `lease_until` and `stop_requested_at` too. A fork left `parent_session` behind `parent_seq`. `prefix_key` is never shown:
+    the digests that bind providers' blocks are made under it (hex; empty in an older session).
     """
 
     tenant: UUID
@@ -61,6 +70,7 @@ class SessionRow:
     compaction_count: int = 0
     parent_session: UUID | None = None
     parent_seq: int | None = None
+    prefix_key: str = field(default="", repr=False)
 
     @property
     def status(self) -> Literal["busy", "pending", "idle"]:

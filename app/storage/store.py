@@ -5,6 +5,7 @@ from app.storage.blobs import Blobs
 from app.storage.checkpoints import Checkpoints
 from app.storage.claims import Claims
 from app.storage.deltas import Deltas
+from app.storage.erasures import Erasures
 from app.storage.idempotency import Idempotency
 from app.storage.keys import Keys
 from app.storage.ledger import Ledger
@@ -14,7 +15,7 @@ from app.storage.states import States
 from app.storage.turns import Calls, Turns
 from app.storage.usage import UsageTotals
 
-HEAD_REVISION = "0008"
+HEAD_REVISION = "0009"
 """The migration that this build needs; `Store.revision()` says which one the database has."""
 
 
@@ -36,6 +37,7 @@ class Store:
         self.deltas = Deltas(pool)
         self.claims = Claims(pool)
         self.idempotency = Idempotency(pool)
+        self.erasures = Erasures(pool)
 
     async def revision(self) -> str | None:
         """The schema's migration, to be compared with `HEAD_REVISION`; also the cheapest question that shows that Postgres answers."""

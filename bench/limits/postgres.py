@@ -59,6 +59,18 @@ class BareTable:
             await connection.close()
 
 
+async def copied(connection: asyncpg.Connection, query: str) -> int:
+    """`COPY (query) TO STDOUT` to nowhere: what the server and the driver can hand out. Returns the bytes."""
+    size = 0
+
+    async def count_bytes(data: bytes) -> None:
+        nonlocal size
+        size += len(data)
+
+    await connection.copy_from_query(query, output=count_bytes)
+    return size
+
+
 async def open_table(connect: Callable[[], Awaitable[asyncpg.Connection]], callers: int) -> BareTable:
     """Makes the table anew and one connection a caller."""
     connections = [await connect() for _ in range(callers)]

@@ -9,12 +9,14 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from app.context.compile import compile_context
-from app.context.sources import SourceMessage, Sources
+from app.context.sources import AgentRevision, SourceMessage, Sources
+from app.entries.compactions import Checkpoint
 from app.entries.folds import Rewound
-from app.entries.ids import SESSION, format_id
-from app.entries.line import PLAIN, rewound
+from app.entries.ids import SESSION, blob_digest, format_id
+from app.entries.line import PLAIN, Covered, covered, rewound
 from app.entries.messages import Answer, Message, NewEntry, decode, encode
 from app.entries.parts import Text
+from app.entries.summaries import Fact, Summary
 from app.formats.openai_chat.write_request import write_request
 from app.formats.registry import FORMATS
 from app.models.resolve import resolve
@@ -22,7 +24,7 @@ from app.models.tokens import Counter
 from app.services.transcripts import RawQuery, Transcripts
 from app.services.write import Draft, Writer
 from app.storage.store import Store
-from app.storage.types import Append, OpenSession
+from app.storage.types import Append, NewBlob, OpenSession
 from bench.database import Database
 from bench.limits.postgres import TEXT, BareTable, open_table
 from bench.rounds import interleave, per_second, ratio
@@ -38,8 +40,8 @@ DRAFTS = (Draft("user_message", USER), Draft("assistant_message", ANSWER))
 LEDGER_TABLES = ("ledger.entries", "ledger.sessions")
 
 
-async def filled(store: Store, tenant: UUID, entries: int) -> UUID:
-    """A new session of that many message entries."""
+async def filled(store: Store, tenant: UUID, entries: int, progress: Callable[[int], object] | None = None) -> UUID:
+    """A new session of that many message entries, appended as any other; `progress` hears how many are there."""
     session = uuid4()
     opening: OpenSession | None = OpenSession()
     left = entries
@@ -48,6 +50,8 @@ async def filled(store: Store, tenant: UUID, entries: int) -> UUID:
         await store.ledger.append(tenant, session, Append(entries=(TURN * (count // 2 + 1))[:count], open=opening))
         opening = None
         left -= count
+        if progress is not None:
+            progress(entries - left)
     return session
 
 
@@ -210,15 +214,30 @@ async def _window(database: Database, bare: BareTable, scale: Scale) -> Row:
 async def _rewound(database: Database, left: int) -> UUID:
     """A session whose first `left` entries are no longer current, with a line of 50 messages after them."""
     session = await filled(database.store, database.tenant, left)
-    line = rewound(PLAIN, 0, left + 1)
-    mark = NewEntry("rewound", Rewound(0, 0).encode(), line=line.encode())
-    await database.store.ledger.append(database.tenant, session, Append(entries=(mark, *TURN * (WINDOW // 2))))
+    await left_behind(database, session, left, WINDOW)
     return session
 
 
-def window_compiler(store: Store, tenant: UUID) -> Callable[[UUID], Awaitable[bytes]]:
-    """From a session's id to the body of its next call: read, decode, compile, serialise."""
-    revision = agent()
+async def left_behind(database: Database, session: UUID, left: int, messages: int) -> None:
+    """Begins a new line behind the first `left` entries of a session that has no more, with so many messages on it."""
+    line = rewound(PLAIN, 0, left + 1)
+    mark = NewEntry("rewound", Rewound(0, 0).encode(), line=line.encode())
+    await database.store.ledger.append(database.tenant, session, Append(entries=(mark, *TURN * (messages // 2))))
+
+
+async def covered_by_checkpoint(database: Database, session: UUID, head: int, messages: int) -> None:
+    """Goes on behind a checkpoint that stands for all of a session with that head and the plain line, with so many messages after it."""
+    line = covered(PLAIN, Covered("chk_bench", head + 1, head))
+    summary = Summary({"summary": tuple([Fact(TEXT, (1, head)) for _ in range(10)])}, 1, head)
+    artifact = NewBlob(blob_digest(summary.canonical), "application/json", summary.canonical)
+    mark = Checkpoint("chk_bench", head, head, head + 2, head, head, summary, artifact.digest, "excerpt", "manual", head * 90, 1_000)
+    entry = NewEntry(Checkpoint.kind, mark.encode(), line=line.encode(), blobs=(artifact.digest,))
+    await database.store.ledger.append(database.tenant, session, Append(entries=(entry, *TURN * (messages // 2)), blobs=(artifact,)))
+
+
+def window_compiler(store: Store, tenant: UUID, revision: AgentRevision | None = None) -> Callable[[UUID], Awaitable[bytes]]:
+    """From a session's id to the body of its next call for an agent (the bench's own): read, decode, compile, serialise."""
+    revision = revision or agent()
     target = resolve(revision.model, revision.limits, "openai-chat", FORMATS["openai-chat"].rules_for(revision.model.name))
     count = Counter(target.estimator).count
 

@@ -154,6 +154,10 @@ async def test_a_model_switch_lasts_until_a_revision_names_another(client: httpx
     await client.put("/agents/triage", json=OTHER)
     other_model = (await client.patch(f"/sessions/{session}", json={"agent_revision": 3})).json()
     assert other_model["model"]["name"] == "other"
+    await client.put("/agents/triage", json={**OTHER, "turn": {"max_steps": 4}})
+    again = (await client.patch(f"/sessions/{session}", json={"agent_revision": 4})).json()
+    sent = (await client.get(f"/sessions/{session}/model-input")).json()
+    assert (again["model"]["name"], sent["model"]) == ("other", "other"), "a switch that ended does not come back"
 
 
 @pytest.mark.parametrize(

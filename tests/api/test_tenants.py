@@ -35,13 +35,21 @@ BODIES: Mapping[str, Any] = {
     "post_tool_results": {"results": [{"tool_call_id": "c1", "content": "x"}]},
     "post_model_input": {"input": "x"},
     "put_agent": {**AGENT, "tools": TOOLS},
+    "redact_entry": {"reason": "asked for"},
+    "fork_session": {"at_seq": 2},
 }
 """Bodies that a route needs, by the operation's name; the others get none."""
 
 QUERIES: Mapping[str, Any] = {"explain_entry": {"seq": "1"}}
 """Queries that a route needs, by the operation's name."""
 
-NAMED = [one for one in OPERATIONS if "{" in one.path and one.path not in ABOUT_NOBODY]
+ERASING = ("redact_entry", "delete_session", "delete_user")
+"""Asked last: behind them the others would find nothing."""
+
+NAMED = sorted(
+    (one for one in OPERATIONS if "{" in one.path and one.path not in ABOUT_NOBODY),
+    key=lambda one: ("", *ERASING).index(one.name if one.name in ERASING else ""),
+)
 IN_A_SESSION = [one for one in NAMED if "{session_id}" in one.path]
 
 
@@ -68,6 +76,7 @@ class Tenant:
         digest = appended.json()["entries"][0]["body"]["parts"][0]["blob"]["digest"]
         self.ids = {"session_id": session, "turn_id": turn["id"], "call_id": turn["calls"][0], "checkpoint_id": made, "digest": digest}
         self.ids |= {"name": "private", "revision": "1"}
+        self.ids |= {"seq": "2", "user": "nobody/here"}
 
     async def ask(self, operation: Operation, ids: Mapping[str, str]) -> httpx.Response:
         """The operation's request with these ids in its path and its body."""

@@ -21,7 +21,7 @@ from app.entries import lossless
 from app.formats.registry import FORMATS
 from tests.features import SKILL_TEXT, featured, run_flags
 from tests.formats.pointing import at
-from tests.strategies import TARGETS, ephemerals, ledgers, overrides, target, tokens
+from tests.strategies import TARGETS, checkpointed, ephemerals, ledgers, overrides, target, tokens
 
 targets = st.sampled_from([*TARGETS, *(target(dialect) for dialect in FORMATS), *(target(dialect, tools="text") for dialect in FORMATS)])
 pytestmark = pytest.mark.timeout(600)
@@ -44,7 +44,7 @@ PHASES = {
 def everything(draw: st.DrawFn) -> Sources:
     ledger = draw(ledgers(given_flags=run_flags))
     found = ledger.sources(target=draw(targets), ephemeral=draw(ephemerals), overrides=draw(overrides))
-    return draw(featured(found))
+    return draw(checkpointed(draw(featured(found))))
 
 
 def compiled(given_sources: Sources) -> Compiled:
@@ -70,7 +70,9 @@ def test_every_source_is_decided_once_in_the_order_of_the_account(given_sources:
     assert kinds["control"] == (2 if agent.plan_enabled else 0)
     assert (kinds["plan"], kinds["state"], kinds["checkpoint"]) == (1, 1, 1)
     replays = {id(item) for item in found.inserted if item.origin.to_json()["type"] == "runtime-context"}
-    phases = [1 if id(row.item) in replays else PHASES[row.decision.source["kind"]] for row in rows]
+    summaries = [row for row in rows if row.item is not None and row.decision.source["kind"] == "checkpoint"]
+    assert summaries == (rows[:1] if given_sources.checkpoint is not None else []), "what stands for the oldest messages stands before them"
+    phases = [1 if id(row.item) in replays else PHASES[row.decision.source["kind"]] for row in rows[len(summaries) :]]
     assert phases == sorted(phases)
     places = {place: [row.position or 0 for row in rows if row.place == place] for place in ("system", "tools", "messages")}
     assert sorted(places["messages"]) == list(range(len(found.request.messages)))

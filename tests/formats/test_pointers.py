@@ -12,7 +12,7 @@ from app.context.sources import Sources
 from app.entries.parts import Text
 from app.formats.registry import FORMATS
 from tests.formats.pointing import at
-from tests.strategies import AGENTS, ephemerals, ledgers, overrides, target, tokens
+from tests.strategies import AGENTS, checkpointed, ephemerals, ledgers, overrides, target, tokens
 
 LISTS = {"openai-responses": "input", "gemini": "contents"}
 """The key of a body's messages, where it is not `messages`."""
@@ -34,7 +34,8 @@ def words(value: Any) -> str:
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_a_pointer_leads_to_what_the_entry_says(dialect: str, data: st.DataObject):
-    given_sources: Sources = data.draw(ledgers()).sources(target=target(dialect), running_turn=data.draw(st.none() | st.just(1)))
+    plain = data.draw(ledgers()).sources(target=target(dialect), running_turn=data.draw(st.none() | st.just(1)))
+    given_sources: Sources = data.draw(checkpointed(plain))
     compiled = compile_context(given_sources, tokens)
     written = FORMATS[dialect].write_request(compiled.request, BYTES)
     bodies = {message.entry.seq: message.body for message in given_sources.messages}
@@ -59,7 +60,7 @@ def test_every_message_of_a_body_has_a_source_and_every_source_a_place(dialect: 
     """Nothing stands in a body that no source accounts for: each message, section and tool of it is led to, and each one sent leads to it."""
     chosen = target(dialect, **data.draw(st.sampled_from([{}, {}, {"tools": "text"}])))
     given_agent, unstored, given_overrides = data.draw(st.tuples(st.sampled_from(AGENTS), ephemerals, overrides))
-    given_sources = data.draw(ledgers()).sources(given_agent, chosen, ephemeral=unstored, overrides=given_overrides)
+    given_sources = data.draw(checkpointed(data.draw(ledgers()).sources(given_agent, chosen, ephemeral=unstored, overrides=given_overrides)))
     compiled = compile_context(given_sources, tokens)
     written = FORMATS[dialect].write_request(compiled.request, BYTES)
     rows = manifest(compiled, written.pointers, written.sections, written.tools)["decisions"]

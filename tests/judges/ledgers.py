@@ -25,7 +25,7 @@ from app.models.resolve import ModelChoice, Target
 from tests.features import featured, run_flags
 from tests.judges.minted import minted
 from tests.judges.targets import LIMITS, MODELS
-from tests.strategies import HOSTILE, SYSTEM, Ledger, agent, call_ids, ephemerals, flags, resolved, statuses, texts, tokens
+from tests.strategies import HOSTILE, SYSTEM, Ledger, agent, call_ids, checkpointed, ephemerals, flags, resolved, statuses, texts, tokens
 
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 GIF = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
@@ -267,6 +267,5 @@ def cases(draw: st.DrawFn, chosen: st.SearchStrategy[Target]) -> Case:
         overrides=Overrides(None, draw(choices), masked),
     )
     if whole:
-        sources = draw(featured(sources, TOOLS))
-        return Case(sources, None)
-    return Case(sources, draw(st.sampled_from([None, None, (), ("lookup",), ("gone", "lookup"), ("nobody",)])))
+        return Case(draw(checkpointed(draw(featured(sources, TOOLS)))), None)
+    return Case(draw(checkpointed(sources)), draw(st.sampled_from([None, None, (), ("lookup",), ("gone", "lookup"), ("nobody",)])))

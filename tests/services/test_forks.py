@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from app.entries.ids import SESSION, format_id
+from app.services.minting import new_uuid
 from tests.services.world import World, roles
 
 SCRIPT = ({"text": "One."}, {"text": "Two."}, {"text": "Three."}, {"text": "Four."})
@@ -209,6 +211,27 @@ async def test_bytes_and_exports_of_a_fork_hold_the_past(world):
     assert "session_forked" in exported
     sent = (await world.input(fork))["body"]
     assert roles(sent) == ["user", "user"]
+
+
+async def test_an_export_of_a_fork_is_whole_by_itself(world):
+    """It is read back as one session: nothing of it lies elsewhere any more."""
+    session, turns = await talked(world, "a", "b")
+    await world.call("PUT", f"/sessions/{session}/line", 200, json={"turn": turns[0]["id"]})
+    await world.turn(session, "c")
+    fork = (await fork_of(world, session))["id"]
+    await world.turn(fork, "d")
+    exported = (await world.call("GET", f"/sessions/{fork}/export?format=jsonl", 200)).text
+    path = "/sessions/import?format=jsonl"
+    again = (await world.call("POST", path, 201, content=exported, headers={"content-type": "application/x-ndjson"})).json()
+    assert [(one["id"], one["lost"]) for one in again["sessions"]] == [(fork, [])]
+    moved = exported.replace(fork, format_id(SESSION, new_uuid()))
+    copy = (await world.call("POST", path, 201, content=moved, headers={"content-type": "application/x-ndjson"})).json()["sessions"][0]["id"]
+    assert await told(world, copy) == await told(world, fork) == ["a", "One.", "c", "Three.", "d", "One."]
+    assert [(entry["kind"], entry["body"]) for entry in await world.ledger(copy)] == [
+        (entry["kind"], entry["body"]) for entry in await world.ledger(fork)
+    ]
+    assert (await world.call("GET", f"/sessions/{copy}/verify", 200)).json()["ok"] is True
+    assert (await world.input(copy))["body"] == (await world.input(fork))["body"]
 
 
 async def told_texts(world: World, session: str) -> list[str]:

@@ -37,6 +37,26 @@ async def test_a_full_pool_is_unavailable_and_serves_again(database_url, tenant,
         await store.close()
 
 
+async def test_who_waits_for_a_connection_comes_before_who_comes_back_for_one(database_url):
+    store = await open_store(database_url, pool_size=1)
+    ended: list[str] = []
+
+    async def asking(name: str, times: int) -> None:
+        for _ in range(times):
+            await store._pool.fetch("SELECT pg_sleep(0.002)")
+        ended.append(name)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(asking("long", 30))
+            await asyncio.sleep(0)
+            for name in ("first", "second"):
+                group.create_task(asking(name, 1))
+    finally:
+        await store.close()
+    assert ended == ["first", "second", "long"]
+
+
 async def test_a_pool_outlives_its_connections(store, tenant, migrate_url):
     session = await opened(store, tenant)
     await asyncio.gather(*[store.ledger.append(tenant, session, Append(entries=(said(),))) for _ in range(20)])

@@ -1,5 +1,6 @@
 """Raw reads, lists, agents, keys and the delta log."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from uuid import uuid4
@@ -40,6 +41,34 @@ async def test_entries_are_filtered_bounded_and_ordered(store, tenant):
     assert pages == [[7, 6, 5, 4, 3], [2, 1]]
     assert (await store.ledger.entry(tenant, session, 3)).seq == 3
     assert await store.ledger.entry(tenant, session, 8) is None
+
+
+async def test_settings_are_found_among_what_was_said_as_by_any_other_reading(store, tenant):
+    session = await opened(store, tenant, entries=2)
+    line = rewound(PLAIN, 4, 8)
+    more = [NewEntry(kind, "{}", hidden=hidden) for kind in ("state_changed", "agent_adopted") for hidden in (False, True)]
+    await store.ledger.append(tenant, session, Append(entries=(*more, said(), NewEntry("rewound", "{}", line=line.encode()), *more)))
+    every = await store.ledger.entries(tenant, session, EntryFilter(), 100)
+    for kinds in (("state_changed",), ("agent_adopted", "state_changed", "state_changed"), ("session_opened",), ()):
+        for chosen in (
+            EntryFilter(kinds=kinds),
+            EntryFilter(kinds=kinds, hidden=False),
+            EntryFilter(kinds=kinds, line=line),
+            EntryFilter(kinds=kinds, after_seq=3, before_seq=10),
+            EntryFilter(kinds=kinds, at_seq=9, line=line),
+        ):
+            fit = [
+                entry
+                for entry in every
+                if entry.kind in kinds
+                and (chosen.hidden or not entry.hidden)
+                and (chosen.line is None or chosen.line.holds(entry.seq))
+                and chosen.after_seq < entry.seq < (chosen.before_seq or 99)
+                and entry.seq <= (chosen.at_seq or 99)
+            ]
+            for limit in (1, 3, 100):
+                assert await store.ledger.entries(tenant, session, chosen, limit) == fit[:limit]
+                assert await store.ledger.entries(tenant, session, replace(chosen, descending=True), limit) == fit[::-1][:limit]
 
 
 @pytest.mark.req("X-10")

@@ -10,12 +10,7 @@ from app.entries.errors import LedgerError
 
 _SESSION = "/sessions/{session_id}"
 
-LATER: tuple[tuple[str, str, str], ...] = (
-    ("POST", "/tokens", "sessions:write"),
-    ("DELETE", "/users/{user}", "admin"),
-    ("DELETE", _SESSION, "admin"),
-    ("POST", f"{_SESSION}/entries/{{seq}}/redact", "admin"),
-)
+LATER: tuple[tuple[str, str, str], ...] = (("POST", "/tokens", "sessions:write"),)
 """Method, path and the scope that it will need."""
 
 

@@ -14,6 +14,7 @@ from app.config.limits import LIST_LIMIT_DEFAULT
 from app.entries import lossless
 from app.services.explain import InputQuery, WhatIf
 from app.services.input_views import EVERYTHING, Include
+from app.services.validation import validate
 
 QUERY: dict[str, Schema] = {
     "upstream": column(128, 1),
@@ -89,7 +90,7 @@ async def validate_body(exchange: Exchange) -> Response:
     dialect = exchange.path("dialect")
 
     async def make() -> str:
-        return lossless.dumps(exchange.services.inputs.validate(dialect, exchange.body))
+        return lossless.dumps(validate(dialect, exchange.body))
 
     return await answered_once(exchange, make)
 

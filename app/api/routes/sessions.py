@@ -117,6 +117,8 @@ async def list_skill_snapshots(exchange: Exchange) -> Response:
 
 
 async def verify_session(exchange: Exchange) -> Response:
+    """An erased session is gone here; the command walks its chain all the same."""
+    await exchange.services.sessions.find(exchange.tenant, exchange.path("session_id"))
     return json_answer(await exchange.services.verifier.verify(exchange.tenant, exchange.path("session_id")))
 
 
@@ -138,7 +140,7 @@ OPERATIONS = (
         {200: ok("Session", "It exists under its `external_id`.", ("ETag", "Location")), 201: ok("Session", "A new session.", ("ETag", "Location"))},
         WRITE,
         body=CREATE,
-        errors=(409,),
+        errors=(409, 410),
     ),
     Operation(
         "GET",

@@ -150,7 +150,7 @@ MODEL_INPUT = obj(
         "compiler_version": text(),
         "target_digest": DIGEST,
         "body": OBJECT,
-        "digest": DIGEST,
+        "digest": nullable(DIGEST),
         "message_count": COUNT,
         "source_map": SOURCE_MAP,
         "manifest": MANIFEST,

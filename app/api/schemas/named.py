@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.api.schemas import agents, compactions, entries, explain, long_sessions, model_input, operations, sessions, transfers, turns
+from app.api.schemas import agents, compactions, entries, erasures, explain, long_sessions, model_input, operations, sessions, transfers, turns
 from app.api.schemas.basics import Schema
 
 NAMED: Mapping[str, Schema] = {
@@ -25,6 +25,7 @@ NAMED: Mapping[str, Schema] = {
     "UsageSum": long_sessions.USAGE_SUM,
     "SkillSnapshotList": sessions.SKILL_SNAPSHOT_LIST,
     "Verification": sessions.VERIFICATION,
+    "ErasureReceipt": erasures.ERASURE_RECEIPT,
     "Blob": entries.BLOB,
     "Part": entries.PART,
     "Entry": entries.ENTRY,

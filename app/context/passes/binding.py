@@ -8,6 +8,9 @@ and its calls.
 What stands behind everything for one call alone (late sections, why a call is made, ephemeral input) is part of the prefix as well, since the
 provider bound to what it saw: at the next call it is gone, and with it the thinking. Leaving it out of the digest would send blocks back
 that are refused.
+
+A digest stays in the answer when a message before it is erased. It is made under a key of the session that nobody is shown, and that an
+erasure replaces: then nothing tells of the text, and the blocks are left out.
 """
 
 import hashlib
@@ -32,8 +35,8 @@ NOTHING_SAID = "(nothing was said)"
 class _Prefix:
     """The digest of what was read so far."""
 
-    def __init__(self, target: Target, system: Sequence[SystemSection], tools: Sequence[Tool]) -> None:
-        self._hash = hashlib.sha256()
+    def __init__(self, key: str, target: Target, system: Sequence[SystemSection], tools: Sequence[Tool]) -> None:
+        self._hash = hashlib.sha256(key.encode())
         self._add([target.dialect, target.model.name, asdict(target.rules), [one.text for one in system], [declaration(tool) for tool in tools]])
 
     def add(self, message: NeutralMessage, cut: bool) -> None:
@@ -86,7 +89,7 @@ def run(draft: Draft, tools: Sequence[Tool], cut: frozenset[int], count: Count) 
     last = max((at for at, item in enumerate(draft.placed) if item.message is not None and _thinks(item.message)), default=-1)
     if last < 0:
         return  # nothing is bound to anything: no digest is needed
-    prefix = _Prefix(target, [section for section, _ in draft.system], tools)
+    prefix = _Prefix(draft.sources.prefix_key, target, [section for section, _ in draft.system], tools)
     for item in draft.placed[: last + 1]:
         message = item.message
         if message is None:
@@ -143,11 +146,12 @@ def _bound_elsewhere(part: Reasoning, prefix: str) -> bool:
     return made_by is not None and made_by.prefix != prefix
 
 
-def bound_prefix(request: NeutralRequest) -> str:
-    """The digest of everything that an answer to this request will have before it; empty where the target binds nothing to it."""
+def bound_prefix(request: NeutralRequest, key: str = "") -> str:
+    """The digest, under the session's key, of everything that an answer to this request will have before it; empty where the target binds
+    nothing to it."""
     if not request.target.rules.prefix_bound:
         return ""
-    prefix = _Prefix(request.target, request.system, request.tools)
+    prefix = _Prefix(key, request.target, request.system, request.tools)
     for position, message in enumerate(request.messages):
         prefix.add(message, position in request.thoughts_cut)
     return str(prefix)

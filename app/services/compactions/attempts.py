@@ -20,7 +20,7 @@ from app.entries.compactions import Checkpoint, CompactionFailed, CompactionRequ
 from app.entries.errors import HeadMismatch, Invalid
 from app.entries.ids import CALL, CHECKPOINT, blob_digest, format_id
 from app.entries.line import Covered, covered
-from app.entries.summaries import Summary
+from app.entries.summaries import SUMMARY_MEDIA_TYPE, Summary
 from app.entries.trace import usage_to_json
 from app.services.call_records import attempt_json, event, record
 from app.services.compactions.hooks import CompactionOutcome, Hooks
@@ -34,8 +34,6 @@ from app.services.running import Running, patiently
 from app.services.write import Draft
 from app.storage.blobs import Blobs
 from app.storage.types import CallWrite, NewBlob
-
-ARTIFACT_MEDIA_TYPE = "application/vnd.context-ledger.summary+json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ class Attempts:
         request = None
         if job.driver.kind == "model":
             try:
-                request = await self._requests.made(tenant, session, main, found, job.asking)
+                request = await self._requests.made(tenant, session, main, job.asking)
             except (Invalid, InvalidOrigins):
                 request = None
         call = None if request is None else new_uuid()
@@ -91,7 +89,7 @@ class Attempts:
             job.driver.kind,
             found.covers_through_seq,
             found.first_kept_seq,
-            job.asking.keep_recent_tokens,
+            job.keep_recent_tokens,
             main.budget.total,
             job.attempt,
             job.step_index,
@@ -156,7 +154,7 @@ class Attempts:
         """The checkpoint of a summary that makes the whole request strictly smaller (X-47) and keeps its bounds. Raises `_Refused`."""
         main, found, request = job.main, job.found, asked.request
         summary = replace(summary, salt=urandom(16).hex())
-        artifact = NewBlob(blob_digest(summary.canonical), ARTIFACT_MEDIA_TYPE, summary.canonical)
+        artifact = NewBlob(blob_digest(summary.canonical), SUMMARY_MEDIA_TYPE, summary.canonical)
         in_force = main.sources.checkpoint
         by_model = said is not None and request is not None
         checkpoint = Checkpoint(

@@ -19,7 +19,6 @@ class Choice:
     would: Literal["compacted", "nothing_to_compact", "declined_floor"]
     keep_recent_tokens: int
     plan: Plan | None = None
-    newest_only: bool = False
 
 
 class Choices:
@@ -46,5 +45,5 @@ class Choices:
         newest = found if newest_only else plan(compiled, keep, newest_only=True) or found
         count = self._targets.counter(prepared.target.estimator).repeated
         if not prepared.budget.would_fit(floor_tokens(compiled, newest, count)):
-            return Choice("declined_floor", keep, found, newest_only)
-        return Choice("compacted", keep, found, newest_only)
+            return Choice("declined_floor", keep, found)
+        return Choice("compacted", keep, found)

@@ -5,12 +5,13 @@ all hear what came of it. What fails or takes too long counts as consent, and is
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import entry_points
 from typing import Protocol, runtime_checkable
 
-from app.config.limits import HOOK_SECONDS_MAX
+from app.config.limits import HOOK_SECONDS_MAX, HOOK_THREADS_MAX
 from app.entries.compactions import DriverKind, Outcome, Trigger
 
 log = logging.getLogger(__name__)
@@ -69,24 +70,25 @@ class Hooks:
 
     def __init__(self, hooks: Sequence[CompactionHook] = ()) -> None:
         self._hooks = hooks
+        # Threads of their own: a hook that hangs keeps nobody else's work waiting.
+        self._threads = ThreadPoolExecutor(HOOK_THREADS_MAX, "compaction-hook")
 
     async def consent(self, facts: CompactionFacts) -> bool:
         """Whether no hook is against it."""
         for hook in self._hooks:
-            if await _guarded(hook, partial(hook.may_compact, facts)) is False:
+            if await self._guarded(hook, partial(hook.may_compact, facts)) is False:
                 return False
         return True
 
     async def tell(self, outcome: CompactionOutcome) -> None:
         """Tells every hook."""
         for hook in self._hooks:
-            await _guarded(hook, partial(hook.compacted, outcome))
+            await self._guarded(hook, partial(hook.compacted, outcome))
 
-
-async def _guarded(hook: CompactionHook, call: Callable[[], object]) -> object:
-    try:
-        async with asyncio.timeout(HOOK_SECONDS_MAX):
-            return await asyncio.to_thread(call)
-    except Exception as error:
-        log.warning("the compaction hook %s failed (%s); that counts as consent", type(hook).__qualname__, type(error).__name__)
-        return None
+    async def _guarded(self, hook: CompactionHook, call: Callable[[], object]) -> object:
+        try:
+            async with asyncio.timeout(HOOK_SECONDS_MAX):
+                return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        except Exception as error:
+            log.warning("the compaction hook %s failed (%s); that counts as consent", type(hook).__qualname__, type(error).__name__)
+            return None

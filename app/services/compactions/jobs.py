@@ -20,17 +20,22 @@ from app.turn.life import RunLife
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one attempt is about. `main` is the request that is to become smaller, `found` what of it gives way; `run` and `step_index` are those
-    of the call that waits for it, None for a manual one."""
+    """What one attempt is about. `main` is the request that is to become smaller; `asking` says what of it gives way, and how the summary is
+    asked for. `run` and `step_index` are those of the call that waits for it, None for a manual one.
+    """
 
     trigger: Trigger
     main: Prepared
-    found: Plan
     driver: Driver
     asking: Asking
+    keep_recent_tokens: int
     attempt: int = 1
     step_index: int | None = None
     run: RunLife | None = None
+
+    @property
+    def found(self) -> Plan:
+        return self.asking.found
 
     @property
     def facts(self) -> CompactionFacts:

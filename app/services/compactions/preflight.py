@@ -12,7 +12,7 @@ from app.services.compactions.choices import Choices
 from app.services.compactions.jobs import Job
 from app.services.compactions.requests import Asking
 from app.services.inputs import Prepared
-from app.services.minting import new_uuid
+from app.services.minting import new_nonce, new_uuid
 from app.services.running import Running, patiently
 from app.turn.moves import Call, Compact
 from app.turn.pressure import next_attempt
@@ -50,8 +50,8 @@ class Preflight:
         if choice.plan is None or choice.would != "compacted":
             return None
         driver = agent.compaction.driver
-        asking = Asking(choice.keep_recent_tokens, choice.newest_only, driver.model)
-        job = Job(trigger, prepared, choice.plan, driver, asking, attempt, step.move.step_index, step.run)
+        asking = Asking(choice.plan, driver.model)
+        job = Job(trigger, prepared, driver, asking, choice.keep_recent_tokens, attempt, step.move.step_index, step.run)
         if not await self._attempts.consent(job):
             return None
         key = running.facts.key
@@ -73,7 +73,7 @@ class Overflows:
         run = life.runs[move.run]
         failed = next(call for call in reversed(life.calls) if call.main and call.step_index == move.step_index)
         call = Call(move.step_index, failed.reason, failed.receipt_seq, move.run, failed.exposure)
-        step = Step(call, run, running.agent_of(run), new_uuid())
+        step = Step(call, run, running.agent_of(run), new_uuid(), new_nonce())
         for _ in range(APPEND_TRIES_MAX):
             try:
                 prepared = await patiently(lambda: self._calls.prepare(running, step))

@@ -1,13 +1,13 @@
 """The request that a summary is asked for with: made for the attempt, and made again for who asks what was sent."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Self
 from uuid import UUID
 
 from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, SUMMARY_OUTPUT_TOKENS_MAX
-from app.context.compaction.plan import Plan, plan
+from app.context.compaction.plan import Plan
 from app.context.compaction.request import summary_sources
 from app.context.sources import Sources
 from app.models.resolve import Limits, ModelChoice, Target
@@ -20,25 +20,20 @@ from app.services.targets import Targets
 class Asking:
     """What a summary's request depends on beside the request that it is made smaller for. `model`: None for that one's own."""
 
-    keep_recent_tokens: int
-    newest_only: bool = False
+    found: Plan
     model: ModelChoice | None = None
     instructions: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         model = None if self.model is None else {"upstream": self.model.upstream, "name": self.model.name, "params": dict(self.model.params)}
-        return {
-            "keep_recent_tokens": self.keep_recent_tokens,
-            "newest_only": self.newest_only,
-            "model": model,
-            "instructions": self.instructions,
-        }
+        return {"plan": asdict(self.found), "model": model, "instructions": self.instructions}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        model = value["model"]
+        """What `to_json` spelled, from the record of a summary's call."""
+        model, kept = value["model"], value["plan"]
         choice = None if model is None else ModelChoice(model["upstream"], model["name"], model["params"])
-        return cls(value["keep_recent_tokens"], value["newest_only"], choice, value["instructions"])
+        return cls(Plan(**{**kept, "agents": tuple(kept["agents"])}), choice, value["instructions"])
 
 
 class SummaryRequests:
@@ -55,29 +50,20 @@ class SummaryRequests:
         params = {**target.model.params, "max_output_tokens": output}
         return replace(target, model=replace(target.model, params=params))
 
-    async def made(self, tenant: UUID, session: UUID, main: Prepared, found: Plan, asking: Asking) -> Prepared:
-        """The request for a summary of what `found` covers of `main`. Raises `Invalid` and `InvalidOrigins`."""
+    async def made(self, tenant: UUID, session: UUID, main: Prepared, asking: Asking) -> Prepared:
+        """The request for a summary of the older part of `main`. Raises `Invalid` and `InvalidOrigins`."""
         target = self.target(main.sources, asking.model)
         aside = len(main.sources.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
         make = partial(
             summary_sources,
             main.sources,
-            found,
+            asking.found,
             target,
             instructions=asking.instructions,
             output_tokens=target.model.params["max_output_tokens"],
             count=self._targets.counter(target.estimator).repeated,
         )
         return await self._inputs.compiled(tenant, session, main.window, await done(make, aside=aside))
-
-    async def again(self, tenant: UUID, session: UUID, main: Prepared, record: Mapping[str, Any]) -> Prepared:
-        """The request of a summary's call, from its record and the request that it was made smaller for. Raises `ValueError` where the ledger
-        has nothing to summarise any more."""
-        asking = Asking.from_json(record["summary"])
-        found = plan(main.compiled, asking.keep_recent_tokens, asking.newest_only)
-        if found is None:
-            raise ValueError("the entries that were summarised are not there any more")
-        return await self.made(tenant, session, main, found, asking)
 
 
 def _limits(main: Sources, model: ModelChoice) -> Limits | None:

@@ -1,6 +1,8 @@
 """Our own export: every entry as it is stored, the blobs that it names, and the agents that it was compiled for."""
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from app.config.limits import IMPORT_LINE_BYTES_MAX, LIST_LIMIT_MAX
@@ -9,11 +11,10 @@ from app.entries.ids import SESSION, format_id
 from app.entries.settings import AgentAdopted, SessionOpened
 from app.formats.jsonl.write import write_blob, write_end, write_entry, write_head
 from app.services.revisions import document_of
+from app.storage.line_pages import line_pages
 from app.storage.rows import EntryFilter, SessionRow
 from app.storage.store import Store
 
-PAGE_ENTRIES = 100
-"""Entries in memory at once, with one blob at a time."""
 AGENTS_BYTES_MAX = IMPORT_LINE_BYTES_MAX // 2
 """Documents in the first line; where there are more, an import has to find or name the agents."""
 
@@ -35,17 +36,30 @@ async def archived(store: Store, row: SessionRow) -> AsyncIterator[bytes]:
         }
     )
     count = 0
-    async for page in store.ledger.pages(row.tenant, row.session_id, EntryFilter(line=None, at_seq=row.head_seq), PAGE_ENTRIES):
-        written: set[str] = set()
-        for entry in page:
-            for digest in entry.blobs:
-                if digest not in written:
-                    written.add(digest)
-                    for media_type, content in (await store.blobs.load(row.tenant, row.session_id, [digest])).values():
-                        yield write_blob(digest, media_type, content)
-            yield write_entry(entry)
-            count += 1
+    chosen = EntryFilter(line=None, at_seq=row.head_seq)
+    async with aclosing(line_pages(store.ledger.archive_lines, row.tenant, row.session_id, chosen)) as pages:
+        async for runs in pages:
+            for run in runs:
+                if run.has_blobs:
+                    async for piece in _with_blobs(store, row, replace(chosen, at_seq=run.last_seq), run.entries):
+                        yield piece
+                else:
+                    yield run.text.encode()
+                chosen = chosen.behind(run.last_seq)
+                count += run.entries
     yield write_end(count)
+
+
+async def _with_blobs(store: Store, row: SessionRow, chosen: EntryFilter, limit: int) -> AsyncIterator[bytes]:
+    """The first entries that fit, each behind the blobs that it names first, with one blob at a time in memory."""
+    written: set[str] = set()
+    for entry in await store.ledger.entries(row.tenant, row.session_id, chosen, limit):
+        for digest in entry.blobs:
+            if digest not in written:
+                written.add(digest)
+                for media_type, content in (await store.blobs.load(row.tenant, row.session_id, [digest])).values():
+                    yield write_blob(digest, media_type, content)
+        yield write_entry(entry)
 
 
 async def _agents(store: Store, row: SessionRow) -> dict[str, list[Any]]:

@@ -91,8 +91,8 @@ class Compactions:
             if choice.plan is None or choice.would != "compacted":
                 return Compacted(choice.would, prepared.budget.total).to_json()
             using = driver or prepared.sources.agent.compaction.driver
-            asking = Asking(choice.keep_recent_tokens, choice.newest_only, using.model, wanted.instructions)
-            job = Job("manual", prepared, choice.plan, using, asking)
+            asking = Asking(choice.plan, using.model, wanted.instructions)
+            job = Job("manual", prepared, using, asking, choice.keep_recent_tokens)
             if not await self._attempts.consent(job):
                 return Compacted("failed", prepared.budget.total).to_json()
             try:

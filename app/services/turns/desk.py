@@ -99,7 +99,7 @@ class Desk:
         stored = None if key is None else await self.store.idempotency.find(tenant, key.route, key.key)
         if stored is None or key is None:
             return None
-        if stored.request_digest != key.digest:
+        if not stored.answers(key.digest):
             raise KeyReused
         return await self.replayed(tenant, session, stored)
 

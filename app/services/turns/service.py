@@ -100,7 +100,7 @@ class TurnService:
 
     async def cancel(self, tenant: UUID, session_id: str, turn_id: str, reason: StopReason = "cancel") -> dict[str, Any]:
         """Ends a turn, durably; the Turn as it then stands (still `running` where its holder needs longer)."""
-        session = session_uuid(session_id)
+        session = (await self._desk.views.session(tenant, session_id)).session_id
         return await self._cancelled(tenant, session, (await self._desk.views.turn(tenant, session, turn_id)).number, reason)
 
     async def stop(self, tenant: UUID, session_id: str) -> dict[str, Any] | None:
@@ -118,7 +118,7 @@ class TurnService:
 
     async def view(self, tenant: UUID, session_id: str, turn_id: str) -> dict[str, Any]:
         """The Turn as it stands."""
-        return await self._desk.views.view(tenant, session_uuid(session_id), turn_uuid(turn_id))
+        return await self._desk.views.view(tenant, (await self._desk.views.session(tenant, session_id)).session_id, turn_uuid(turn_id))
 
     async def page(self, tenant: UUID, session_id: str, after: int, limit: int) -> TurnPage:
         """Turns with numbers above `after`, ascending."""
@@ -141,7 +141,7 @@ class TurnService:
 
     async def events(self, tenant: UUID, session_id: str, turn_id: str, after: int = 0) -> AsyncIterator[list[Event]] | None:
         """The turn's events beyond `after`, an empty list for silence; None where a settled turn has no more. Raises `Gone`."""
-        session = session_uuid(session_id)
+        session = (await self._desk.views.session(tenant, session_id)).session_id
         row = await self._desk.views.turn(tenant, session, turn_id)
         key = TurnKey(tenant, row.session, row.number)
         if row.status != "running" or after == 0:

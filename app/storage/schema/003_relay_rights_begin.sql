@@ -1,3 +1,3 @@
--- While its functions are made; the last file takes it back.
+-- While their functions are made; the last file takes it back.
 SET LOCAL ROLE ledger_owner;
-GRANT CREATE ON SCHEMA ledger TO ledger_relay;
+GRANT CREATE ON SCHEMA ledger TO ledger_relay, ledger_eraser;

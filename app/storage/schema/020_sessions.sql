@@ -37,6 +37,9 @@ CREATE TABLE ledger.sessions (
   compaction_count  bigint      NOT NULL DEFAULT 0,             -- calls of that purpose, as dispatched_count counts main ones
   parent_session    uuid,                                       -- a fork's: where it left its parent, and behind which seq
   parent_seq        bigint,
+  erased_at         timestamptz,                                -- from then on nothing of it is shown
+  emptied_at        timestamptz,                                -- the last of it was gone; until then an erasure that was cut off goes on
+  prefix_key        bytea,                                      -- of the digests that bind providers' blocks; a fork has its parent's
   PRIMARY KEY (tenant_id, session_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 
@@ -53,4 +56,7 @@ CREATE POLICY tenant_reads ON ledger.sessions FOR SELECT USING (tenant_id = ledg
 CREATE POLICY tenant_opens ON ledger.sessions FOR INSERT TO ledger_owner WITH CHECK (tenant_id = ledger.current_tenant());
 CREATE POLICY tenant_advances ON ledger.sessions FOR UPDATE TO ledger_owner USING (tenant_id = ledger.current_tenant());
 CREATE POLICY backup_reads ON ledger.sessions FOR SELECT TO ledger_backup USING (true);
+CREATE POLICY tenant_erases ON ledger.sessions FOR UPDATE TO ledger_eraser USING (tenant_id = ledger.current_tenant());
 GRANT SELECT ON ledger.sessions TO ledger_app, ledger_reader, ledger_backup;
+GRANT SELECT, UPDATE (title, user_name, external_id, model, metadata, pending_turn, erased_at, emptied_at, prefix_key)
+  ON ledger.sessions TO ledger_eraser;

@@ -33,4 +33,6 @@ CREATE POLICY tenant_reads ON ledger.turns FOR SELECT USING (tenant_id = ledger.
 CREATE POLICY tenant_opens ON ledger.turns FOR INSERT TO ledger_owner WITH CHECK (tenant_id = ledger.current_tenant());
 CREATE POLICY tenant_changes ON ledger.turns FOR UPDATE TO ledger_owner USING (tenant_id = ledger.current_tenant());
 CREATE POLICY backup_reads ON ledger.turns FOR SELECT TO ledger_backup USING (true);
+CREATE POLICY tenant_erases ON ledger.turns FOR UPDATE TO ledger_eraser USING (tenant_id = ledger.current_tenant());
 GRANT SELECT ON ledger.turns TO ledger_app, ledger_reader, ledger_backup;
+GRANT SELECT, UPDATE (options, error, pending, usage) ON ledger.turns TO ledger_eraser;

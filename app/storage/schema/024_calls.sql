@@ -27,4 +27,6 @@ CREATE POLICY tenant_reads ON ledger.calls FOR SELECT USING (tenant_id = ledger.
 CREATE POLICY tenant_opens ON ledger.calls FOR INSERT TO ledger_owner WITH CHECK (tenant_id = ledger.current_tenant());
 CREATE POLICY tenant_changes ON ledger.calls FOR UPDATE TO ledger_owner USING (tenant_id = ledger.current_tenant());
 CREATE POLICY backup_reads ON ledger.calls FOR SELECT TO ledger_backup USING (true);
+CREATE POLICY tenant_erases ON ledger.calls FOR UPDATE TO ledger_eraser USING (tenant_id = ledger.current_tenant());
 GRANT SELECT ON ledger.calls TO ledger_app, ledger_reader, ledger_backup;
+GRANT SELECT, UPDATE (record, attempts) ON ledger.calls TO ledger_eraser;

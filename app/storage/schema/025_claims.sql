@@ -25,3 +25,4 @@ CREATE POLICY relay_renews ON ledger.claims TO ledger_relay USING (true) WITH CH
 CREATE POLICY backup_reads ON ledger.claims FOR SELECT TO ledger_backup USING (true);
 GRANT SELECT ON ledger.claims TO ledger_app, ledger_reader, ledger_backup;
 GRANT SELECT, UPDATE (lease_until) ON ledger.claims TO ledger_relay;
+GRANT SELECT ON ledger.claims TO ledger_eraser;

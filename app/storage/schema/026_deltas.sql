@@ -18,6 +18,8 @@ ALTER TABLE ledger.deltas FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant_logs ON ledger.deltas TO ledger_owner USING (tenant_id = ledger.current_tenant())
   WITH CHECK (tenant_id = ledger.current_tenant());
 CREATE POLICY relay_logs ON ledger.deltas TO ledger_relay USING (true) WITH CHECK (true);
+CREATE POLICY tenant_erases ON ledger.deltas TO ledger_eraser USING (tenant_id = ledger.current_tenant());
 CREATE POLICY backup_reads ON ledger.deltas FOR SELECT TO ledger_backup USING (true);
 GRANT SELECT, INSERT, DELETE ON ledger.deltas TO ledger_relay;
 GRANT SELECT ON ledger.deltas TO ledger_backup;
+GRANT SELECT, DELETE ON ledger.deltas TO ledger_eraser;

@@ -1,4 +1,5 @@
--- Answers under the keys of clients, for a day. Written with the append that they belong to.
+-- Answers under the keys of clients, for a day. Written with the append that they belong to. A request digest of zeros was erased: any
+-- request with the key is then taken for the first one.
 CREATE TABLE ledger.idempotency (
   tenant_id      uuid        NOT NULL,
   route          text        COLLATE "C" NOT NULL CHECK (length(route) BETWEEN 1 AND 500),
@@ -19,6 +20,8 @@ ALTER TABLE ledger.idempotency FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant_keeps ON ledger.idempotency TO ledger_owner USING (tenant_id = ledger.current_tenant())
   WITH CHECK (tenant_id = ledger.current_tenant());
 CREATE POLICY relay_purges ON ledger.idempotency TO ledger_relay USING (true);
+CREATE POLICY tenant_erases ON ledger.idempotency TO ledger_eraser USING (tenant_id = ledger.current_tenant());
 CREATE POLICY backup_reads ON ledger.idempotency FOR SELECT TO ledger_backup USING (true);
 GRANT SELECT, DELETE ON ledger.idempotency TO ledger_relay;
 GRANT SELECT ON ledger.idempotency TO ledger_backup;
+GRANT SELECT, DELETE, UPDATE (request_digest, body) ON ledger.idempotency TO ledger_eraser;

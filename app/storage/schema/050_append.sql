@@ -9,7 +9,7 @@
 --   21 state of the user
 -- Raises LG002 stale head (detail: the head) · LG003 key reused · LG004 no session · LG005 ill-formed call · LG006 claimed (detail:
 -- the turn's id) · LG007 fence lost · LG009 other tenant · LG010 claim ran out · LG011 exists · LG012 pending (detail: the turn's id) ·
--- LG013 a fork inside a turn.
+-- LG013 a fork inside a turn · LG016 erased.
 CREATE FUNCTION ledger.append_v1(
   p_tenant uuid, p_session uuid,
   p_kinds text[], p_families text, p_versions int[], p_turns bigint[], p_tokens int[], p_payloads text[], p_salts bytea[],
@@ -68,9 +68,9 @@ BEGIN
   -- the foreign key checks of others.
   SELECT s.head_seq, s.head_digest, s.message_count, s.claim_turn, s.fence, s.pending_turn
     INTO v_head, head_digest, v_messages, v_claimed, fence, v_pending
-    FROM ledger.sessions s WHERE s.tenant_id = p_tenant AND s.session_id = p_session FOR NO KEY UPDATE;
+    FROM ledger.sessions s WHERE s.tenant_id = p_tenant AND s.session_id = p_session AND s.erased_at IS NULL FOR NO KEY UPDATE;
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'no such session' USING ERRCODE = 'LG004';
+    PERFORM ledger.refuse_missing(p_tenant, p_session);
   END IF;
   recorded_at := clock_timestamp();      -- after the lock was granted
   IF p_expected_head <> v_head THEN
@@ -172,4 +172,4 @@ BEGIN
     ON CONFLICT DO NOTHING;
   END IF;
 END $$;
-GRANT EXECUTE ON FUNCTION ledger.append_v1 TO ledger_app;
+GRANT EXECUTE ON FUNCTION ledger.append_v1 TO ledger_app, ledger_eraser;

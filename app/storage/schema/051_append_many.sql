@@ -39,7 +39,8 @@ BEGIN
     SELECT l.* FROM (
       SELECT array_position(p_sessions, s.session_id) AS place, s.head_seq, s.head_digest, s.message_count, s.claim_turn, s.fence,
              s.pending_turn
-        FROM ledger.sessions s WHERE s.tenant_id = p_tenant AND s.session_id = ANY (p_sessions) FOR NO KEY UPDATE SKIP LOCKED) l
+        FROM ledger.sessions s WHERE s.tenant_id = p_tenant AND s.session_id = ANY (p_sessions) AND s.erased_at IS NULL
+         FOR NO KEY UPDATE SKIP LOCKED) l
      WHERE (p_expected_heads[l.place] = l.head_seq) IS NOT FALSE
        AND CASE WHEN p_fences[l.place] IS NULL THEN l.claim_turn IS NULL OR substr(p_modes, l.place, 1) IN ('1', '3')
                 ELSE l.claim_turn IS NOT NULL AND p_fences[l.place] = l.fence END

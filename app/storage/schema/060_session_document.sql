@@ -10,7 +10,7 @@ LANGUAGE sql STABLE AS $$
     'dispatched_call', s.dispatched_call, 'dispatched_count', s.dispatched_count, 'pending_turn', s.pending_turn,
     'running_turn', s.claim_turn, 'fence', s.fence, 'lease_until', c.lease_until, 'stop_requested_at', c.stop_requested_at,
     'created_at', s.created_at, 'active_at', s.active_at, 'compaction_count', s.compaction_count, 'parent_session', s.parent_session,
-    'parent_seq', s.parent_seq,
+    'parent_seq', s.parent_seq, 'erased_at', s.erased_at, 'prefix_key', encode(s.prefix_key, 'hex'),
     'usage', json_build_object('input', s.usage_input, 'cached', s.usage_cached, 'cache_write', s.usage_cache_write,
                                'output', s.usage_output, 'reasoning', s.usage_reasoning, 'calls', s.usage_calls)::text)::text
     FROM (SELECT) AS one

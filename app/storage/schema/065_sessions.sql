@@ -8,7 +8,7 @@ BEGIN
   PERFORM ledger.enter_tenant(p_tenant);
   RETURN QUERY
   SELECT ledger.session_document(s) FROM ledger.sessions s
-   WHERE s.tenant_id = p_tenant
+   WHERE s.tenant_id = p_tenant AND s.erased_at IS NULL
      AND (p_agent IS NULL OR s.agent = p_agent)
      AND (p_user IS NULL OR s.user_name = p_user)
      AND (p_external_id IS NULL OR s.external_id = p_external_id)

@@ -69,3 +69,6 @@ async def whole(world: World, session: str) -> None:
             found = (await world.call("GET", f"/sessions/{session}/calls/{call['id']}/model-input", 200)).json()
             assert found["verified"] is True, (call["purpose"], found.get("mismatch"), found.get("reason"))
             assert found["digest"] == call["digest"]
+            one = (await world.call("GET", f"/sessions/{session}/calls/{call['id']}", 200)).json()
+            assert one["manifest"], call["purpose"]
+            assert one["source_map"], call["purpose"]

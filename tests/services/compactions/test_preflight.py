@@ -23,7 +23,7 @@ def told(found: list[Frame]) -> list[str]:
     return [frame.event for frame in found if frame.event.startswith(("COMPACTION_", "call.", "context.", "turn."))]
 
 
-@pytest.mark.req("X-46", "X-47", "X-53", "S1-31", "S2-42", "S3-31", "T-18", "T-29")
+@pytest.mark.req("X-46", "X-47", "X-53", "S0-33", "S1-01", "S1-25", "S1-31", "S2-42", "S3-31", "T-18", "T-29")
 async def test_a_call_that_presses_is_preceded_by_a_summary_and_everything_is_told_and_durable_in_order(world: World) -> None:
     session = await long_session(world, [SHORT], turns=0, window=4_000, trigger_fraction=0.6)
     found = await until_it_presses(world, session)
@@ -50,6 +50,14 @@ async def test_a_call_that_presses_is_preceded_by_a_summary_and_everything_is_to
     assert (call["turn_id"], call["purpose"], call["status"]) == (turn["id"], "compaction", "completed")
     again = await world.events(session, turn["id"])
     assert [(frame.id, frame.event, frame.data) for frame in again] == [(frame.id, frame.event, frame.data) for frame in found]
+    seen = await world.raw(session)
+    sources = (await world.input(session))["source_map"]["sources"]
+    assert sources[0]["type"] == "compaction"
+    sent = [source["seq"] for source in sources[1:]]
+    covered = [entry["seq"] for entry in seen if entry["seq"] < sent[0]]
+    assert covered + sent == [entry["seq"] for entry in seen], "whole turns, from a message of a user on, and nothing lost to a person"
+    assert next(entry["kind"] for entry in seen if entry["seq"] == sent[0]) == "user_message"
+    assert len(seen) > len(sources)
     await whole(world, session)
 
 

@@ -1,0 +1,39 @@
+"""Sessions erased whole: one by its id, or all of a user with the state that they share."""
+
+from collections import Counter
+from typing import Any
+from uuid import UUID
+
+from app.config.limits import ERASED_PAGE_ENTRIES, ERASED_SESSIONS_MAX
+from app.entries.compactions import Checkpoint
+from app.services.erasures.receipts import KEPT_OF_SESSION, receipt, remaining
+from app.services.session_ids import session_uuid
+from app.storage.erasures import Emptied
+from app.storage.store import Store
+
+
+class Deletions:
+    """The first statement takes everything out of sight, or nothing; the entries are emptied behind it, page by page. One that is cut off
+    there is ended by the same request again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def session(self, tenant: UUID, session_id: str) -> dict[str, Any]:
+        """The receipt. Raises `NotFound`, `SessionErased`, `SessionBusy`, `ClaimExpired`, `Conflict("has-forks")`."""
+        return await self._erase(tenant, session_uuid(session_id), None)
+
+    async def user(self, tenant: UUID, user: str) -> dict[str, Any]:
+        """The receipt for all sessions of a user, none of them where there are none. Raises what `session` raises, but for the first two."""
+        return await self._erase(tenant, None, user)
+
+    async def _erase(self, tenant: UUID, session: UUID | None, user: str | None) -> dict[str, Any]:
+        begun = await self._store.erasures.begin(tenant, session, user, ERASED_SESSIONS_MAX)
+        counts = Counter({"entries": 0, "summaries": 0, "blobs": 0})
+        for one in begun.sessions:
+            step = Emptied(0, {})
+            while step.last_seq is not None:
+                step = await self._store.erasures.empty(tenant, one, step.last_seq, ERASED_PAGE_ENTRIES, Checkpoint.kind)
+                counts.update(step.counts)
+        remains = remaining(await self._store.erasures.remains())
+        return receipt(begun.sessions, begun.erased_at, {**counts, **begun.counts}, KEPT_OF_SESSION, remains)

@@ -1,0 +1,164 @@
+"""One message or one change of state redacted: its content goes, with everything that was made of it, in its session and in the forks of it."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from app.config.limits import APPEND_TRIES_MAX, FAMILY_SESSIONS_MAX
+from app.entries.compactions import Checkpoint, CheckpointSelected
+from app.entries.errors import Conflict, Fault, HeadMismatch, Invalid, NotFound
+from app.entries.ids import SESSION, format_id
+from app.entries.kinds import MESSAGE_KINDS
+from app.entries.line import Line, covered
+from app.entries.messages import Answer, Body, Entry, NewEntry, decode
+from app.entries.redactions import Redaction
+from app.entries.settings import PlanChanged, SectionsRecorded, StateChanged
+from app.entries.summaries import SUMMARY_MEDIA_TYPE
+from app.entries.trace import ModelCallStarted
+from app.services.erasures.copies import PlanCopies, StateCopies, redaction, shared_state, tells_digests
+from app.services.erasures.receipts import KEPT_OF_ENTRY, receipt, remaining
+from app.services.session_ids import session_row
+from app.storage.erasures import Redact
+from app.storage.rows import EntryFilter, SessionRow
+from app.storage.store import Store
+
+_PLAIN_LINE = "[[1,null,null]]"
+"""The plain line said out loud: a null would leave the line as it was."""
+
+_DERIVED = (Checkpoint.kind, SectionsRecorded.kind, StateChanged.kind, PlanChanged.kind, ModelCallStarted.kind)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What goes with an entry: `emptied` by session and seq, and the checkpoints among them by id."""
+
+    emptied: list[tuple[UUID, int]] = field(default_factory=list)
+    checkpoints: set[str] = field(default_factory=set)
+
+
+class Redactions:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def redact(self, tenant: UUID, session_id: str, seq: int, reason: str) -> dict[str, Any]:
+        """The receipt; of an entry that was redacted before, one that counts nothing.
+
+        Raises `NotFound`, `Invalid` for another kind than a message or a change of state, `Conflict` where another session holds the entry or a
+        value is in force, `SessionBusy`, `ClaimExpired`, `PendingAction` for an entry of a turn that waits, `SessionErased`.
+        """
+        for left in reversed(range(APPEND_TRIES_MAX)):
+            row = await session_row(self._store.sessions, tenant, session_id)
+            entry = await self._entry(tenant, row, seq)
+            if entry.payload is None:
+                return await self._again(tenant, row, seq)
+            try:
+                return await self._redact(tenant, row, entry, entry.payload, reason)
+            except HeadMismatch:  # something was appended, or forked, since it was looked for
+                if not left:
+                    raise
+        raise AssertionError("the last try returns or raises")
+
+    async def _entry(self, tenant: UUID, row: SessionRow, seq: int) -> Entry:
+        holder = row
+        while holder.parent_session is not None and seq <= (holder.parent_seq or 0):
+            parent = await self._store.sessions.get(tenant, holder.parent_session)
+            if parent is None:
+                raise NotFound("There is no such entry.")
+            holder = parent
+        if holder.session_id != row.session_id:
+            held = format_id(SESSION, holder.session_id)
+            raise Conflict(f"The entry belongs to session {held}, which this one was forked from: redact it there, and it is redacted here too.")
+        entry = await self._store.ledger.entry(tenant, row.session_id, seq)
+        if entry is None:
+            raise NotFound("There is no such entry.")
+        if entry.kind not in (*MESSAGE_KINDS, StateChanged.kind):
+            detail = "Only messages and changes of state are redacted: name the entry of one. Summaries and records that hold it go with it."
+            raise Invalid([Fault("", "not-redactable", detail)])
+        return entry
+
+    async def _again(self, tenant: UUID, row: SessionRow, seq: int) -> dict[str, Any]:
+        chosen = EntryFilter(line=None, kinds=(Redaction.kind,), after_seq=seq)
+        async for page in self._store.ledger.pages(tenant, row.session_id, chosen):
+            for entry in page:
+                if entry.payload is not None and Redaction.decode(entry.payload).seq == seq:
+                    remains = remaining(await self._store.erasures.remains())
+                    return receipt([row.session_id], entry.recorded_at, {}, KEPT_OF_ENTRY, remains)
+        raise Conflict("The entry went with another one that was redacted.")
+
+    async def _redact(self, tenant: UUID, row: SessionRow, entry: Entry, payload: str, reason: str) -> dict[str, Any]:
+        family = await self._store.erasures.family(tenant, row.session_id, entry.seq, FAMILY_SESSIONS_MAX + 1)
+        if len(family) > FAMILY_SESSIONS_MAX:
+            raise Conflict(f"More than {FAMILY_SESSIONS_MAX} sessions come from the same one: erase some of the forks first.")
+        body = None if entry.kind == StateChanged.kind else decode(entry.kind, payload)
+        state = StateCopies(StateChanged.decode(payload)) if body is None else None
+        if state is not None:
+            await self._refuse_in_force(tenant, row, state)
+        found = _Found([(row.session_id, entry.seq)])
+        sharing = [one.row for one in family if one.sharing]
+        for one in sharing:
+            await self._derived(tenant, one, entry, body, state, found)
+        told = redaction(entry.seq, entry.kind, reason, body)
+        appended = [(row.session_id, NewEntry(told.kind, told.encode())), *_deselected(sharing, found.checkpoints)]
+        redact = Redact(entry.seq, family, found.emptied, appended, SUMMARY_MEDIA_TYPE)
+        done = await self._store.erasures.redact(tenant, row.session_id, redact)
+        remains = remaining(await self._store.erasures.remains())
+        if state is not None and state.shared:
+            where = {"where": "sessions_of_user", "until": "they are redacted or erased too", "detail": "They may have recorded the shared value."}
+            remains.append(where)
+        erased = {**done.counts, "summaries": len(found.checkpoints)}
+        return receipt([one.session_id for one in sharing], done.erased_at, erased, KEPT_OF_ENTRY, remains)
+
+    async def _refuse_in_force(self, tenant: UUID, row: SessionRow, state: StateCopies) -> None:
+        """Raises `Conflict` while the user's shared state has the value."""
+        shared = None if row.user is None else (await self._store.states.shared(tenant, row.user)).state
+        if shared is not None and state.held_by(shared_state(shared)):
+            raise Conflict("The user's sessions share the value still: PATCH the state of one of them, then redact what held it.")
+
+    async def _derived(self, tenant: UUID, row: SessionRow, entry: Entry, body: Body | None, state: StateCopies | None, found: _Found) -> None:
+        """Adds what stands of the entry in the entries of a session that shares it."""
+        plans: list[tuple[int, PlanChanged]] = []
+        in_force: StateChanged | None = None
+        async for one, payload in self._made(tenant, row, 0 if state is not None else entry.seq - 1):
+            match one.kind:
+                case Checkpoint.kind if one.seq > entry.seq:
+                    checkpoint = Checkpoint.decode(payload)
+                    line = await self._store.ledger.line_at(tenant, row.session_id, one.seq)
+                    if checkpoint.covers_through_seq >= entry.seq and line.holds(entry.seq):
+                        found.emptied.append((row.session_id, one.seq))
+                        found.checkpoints.add(checkpoint.checkpoint_id)
+                case SectionsRecorded.kind if one.seq > entry.seq:
+                    found.emptied.append((row.session_id, one.seq))
+                case ModelCallStarted.kind if one.seq > entry.seq and tells_digests(ModelCallStarted.decode(payload)):
+                    found.emptied.append((row.session_id, one.seq))
+                case PlanChanged.kind:
+                    plans.append((one.seq, PlanChanged.decode(payload)))
+                case StateChanged.kind if state is not None:
+                    in_force = StateChanged.decode(payload)
+                    if state.held_by(in_force.state) and (row.session_id, one.seq) not in found.emptied:
+                        found.emptied.append((row.session_id, one.seq))
+        if state is not None and in_force is not None and state.held_by(in_force.state):
+            held = format_id(SESSION, row.session_id)
+            raise Conflict(f"Session {held} has the value in force: PATCH its state first, then redact what held it.")
+        if isinstance(body, Answer):
+            own = [change for _, change in plans if change.call_id == body.call_id]
+            copies = PlanCopies(own)
+            gone = [seq for seq, change in plans if change.call_id == body.call_id or copies.held_by(change)]
+            found.emptied += [(row.session_id, seq) for seq in gone]
+
+    async def _made(self, tenant: UUID, row: SessionRow, after_seq: int) -> AsyncIterator[tuple[Entry, str]]:
+        """The entries that the service derives from others, of one session, oldest first."""
+        chosen = EntryFilter(line=None, kinds=_DERIVED, after_seq=after_seq, at_seq=row.head_seq)
+        async for page in self._store.ledger.pages(tenant, row.session_id, chosen):
+            for one in page:
+                if one.payload is not None:
+                    yield one, one.payload
+
+
+def _deselected(sharing: Sequence[SessionRow], checkpoints: set[str]) -> Iterator[tuple[UUID, NewEntry]]:
+    """For each session in which one of the checkpoints stands for older messages, the entry after which none does."""
+    for row in sharing:
+        if row.line.covered is not None and row.line.covered.checkpoint_id in checkpoints:
+            line: Line = covered(row.line, None)
+            entry = NewEntry(CheckpointSelected.kind, CheckpointSelected(None, redacted=True).encode())
+            yield row.session_id, replace(entry, line=line.encode() or _PLAIN_LINE)

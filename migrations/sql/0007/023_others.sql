@@ -1,0 +1,12 @@
+CREATE POLICY tenant_erases ON ledger.turns FOR UPDATE TO ledger_eraser USING (tenant_id = ledger.current_tenant());
+GRANT SELECT, UPDATE (options, error, pending, usage) ON ledger.turns TO ledger_eraser;
+CREATE POLICY tenant_erases ON ledger.calls FOR UPDATE TO ledger_eraser USING (tenant_id = ledger.current_tenant());
+GRANT SELECT, UPDATE (record, attempts) ON ledger.calls TO ledger_eraser;
+GRANT SELECT ON ledger.claims TO ledger_eraser;
+CREATE POLICY tenant_erases ON ledger.deltas TO ledger_eraser USING (tenant_id = ledger.current_tenant());
+GRANT SELECT, DELETE ON ledger.deltas TO ledger_eraser;
+CREATE POLICY tenant_erases ON ledger.idempotency TO ledger_eraser USING (tenant_id = ledger.current_tenant());
+GRANT SELECT, DELETE, UPDATE (request_digest, body) ON ledger.idempotency TO ledger_eraser;
+CREATE POLICY tenant_erases ON ledger.user_states FOR DELETE TO ledger_eraser USING (tenant_id = ledger.current_tenant());
+GRANT SELECT, DELETE ON ledger.user_states TO ledger_eraser;
+GRANT EXECUTE ON FUNCTION ledger.refuse_busy TO ledger_eraser;

@@ -1,0 +1,35 @@
+SET LOCAL ROLE ledger_eraser;
+-- Goes on with an erasure that erase_v1 began: empties at most p_max entries behind p_after, and once there are none left the blobs.
+-- last_seq is null then, and the session is empty. summaries: how many of the entries were of p_kind.
+CREATE FUNCTION ledger.erase_more_v1(
+  p_tenant uuid, p_session uuid, p_after bigint, p_max int, p_kind text,
+  OUT last_seq bigint, OUT entries bigint, OUT summaries bigint, OUT blobs bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  v_now timestamptz := clock_timestamp();
+BEGIN
+  PERFORM ledger.enter_tenant(p_tenant);
+  PERFORM FROM ledger.sessions s WHERE s.tenant_id = p_tenant AND s.session_id = p_session AND s.erased_at IS NOT NULL FOR UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'no erasure was begun' USING ERRCODE = 'LG005';
+  END IF;
+  blobs := 0;
+  SELECT max(x.seq) INTO last_seq
+    FROM (SELECT e.seq FROM ledger.entries e
+           WHERE e.tenant_id = p_tenant AND e.session_id = p_session AND e.seq > p_after ORDER BY e.seq LIMIT p_max) x;
+  WITH emptied AS (
+    UPDATE ledger.entries e SET payload = NULL, attributes = NULL, salt = NULL, erased_at = v_now
+     WHERE e.tenant_id = p_tenant AND e.session_id = p_session AND e.seq > p_after AND e.seq <= erase_more_v1.last_seq
+       AND e.erased_at IS NULL
+    RETURNING e.kind)
+  SELECT count(*), count(*) FILTER (WHERE m.kind = p_kind) INTO entries, summaries FROM emptied m;
+  IF last_seq IS NULL THEN
+    UPDATE ledger.blobs b SET body = NULL, erased_at = v_now
+     WHERE b.tenant_id = p_tenant AND b.session_id = p_session AND b.erased_at IS NULL;
+    GET DIAGNOSTICS blobs = ROW_COUNT;
+    UPDATE ledger.sessions s SET emptied_at = v_now, user_name = NULL WHERE s.tenant_id = p_tenant AND s.session_id = p_session;
+  END IF;
+END $$;
+GRANT EXECUTE ON FUNCTION ledger.erase_more_v1 TO ledger_app;
+SET LOCAL ROLE ledger_owner;
