@@ -192,7 +192,7 @@ async def test_a_turn_that_was_compacted_goes_on_with_what_it_waited_for(world: 
         path, ask, pay = f"/sessions/{session}/turns/{turn['id']}", *(one["tool_call_id"] for one in turn["pending"])
         if way == "results":
             # Longer than what is kept inline, so that the turn has a blob of a message beside that of the checkpoint.
-            await world.results(session, turn["id"], [{"tool_call_id": ask, "content": "x" * 20_000}])
+            await world.results(session, turn["id"], [{"tool_call_id": ask, "content": "-" * 40_000}])
             decided = {"decisions": [{"tool_call_id": pay, "decision": "deny"}]}
             await world.call("POST", f"{path}/decisions", 200, json=decided, headers={"accept": "application/json"})
         elif way == "cancel":
