@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from app.context.budget import budget
+from app.context.budget import Budget, budget
 from app.context.compaction.plan import Plan
 from app.context.compaction.quoting import Quoted, quoted
 from app.context.compile import compile_context
@@ -60,14 +60,25 @@ def summary_sources(sources: Sources, plan: Plan, target: Target, *, instruction
     asking = replace(target, model=replace(target.model, params={**target.model.params, "max_output_tokens": output_tokens}))
     room = sum(_size(line, None) for line in lines)
     made = _with(base, _message(lines, None, plan))
+    figures, fixed = _weighed(made, asking, count), 0.0
     for _ in range(1, FIT_TRIES_MAX):
-        figures = budget(asking, made.agent, compile_context(made, count).measured)
         if figures.fits:
-            return made
-        edge = figures.total * (1 + figures.error_band)
-        room = int(room * min(0.9, 0.95 * figures.input_limit / edge))
+            break
+        fixed = fixed or _edge(_weighed(_with(base, _message((), None, plan, len(lines))), asking, count))
+        share = (0.95 * figures.input_limit - fixed) / (_edge(figures) - fixed)
+        room = int(room * max(0.0, min(0.9, share)))
         made = _with(base, _fitted(lines, room, plan))
+        figures = _weighed(made, asking, count)
     return made
+
+
+def _weighed(made: Sources, asking: Target, count: Count) -> Budget:
+    return budget(asking, made.agent, compile_context(made, count).measured)
+
+
+def _edge(figures: Budget) -> float:
+    """What a request may weigh at most."""
+    return figures.total * (1 + figures.error_band)
 
 
 def _base(sources: Sources, target: Target, instructions: str | None) -> Sources:
