@@ -55,6 +55,10 @@ laws: $(DEV)  ## try the laws on new examples, 2,000 a dialect where bodies are 
 	@CONTEXT_LEDGER_TEST_NEW_EXAMPLES=1 CONTEXT_LEDGER_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n 2 \
 		tests/judges tests/formats tests/context tests/entries tests/models tests/turn $(ARGS)
 
+.PHONY: nightly
+nightly: $(DEV)  ## try 10,000 new steps of long sessions, all laws after each
+	@CONTEXT_LEDGER_TEST_NEW_EXAMPLES=1 CONTEXT_LEDGER_TEST_STEPS=10000 $(BIN)/python -m pytest -n 0 tests/services/long_sessions/test_machine.py $(ARGS)
+
 .PHONY: test-postgres
 test-postgres: $(DEV)  ## run the storage tests on the embedded server, on an installed PostgreSQL and through PgBouncer
 	@PYTHON=$(BIN)/python sh tests/postgres_matrix.sh $(ARGS)

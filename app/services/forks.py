@@ -63,7 +63,7 @@ class Forks:
         return await self._first_answer(tenant, fork, parent.title)
 
     async def _opening(self, tenant: UUID, parent: SessionRow, seq: int, fork: UUID, key: IdempotencyKey | None) -> Append:
-        line = await self._store.ledger.line_at(tenant, parent.session_id, seq)
+        line = await self._store.ledger.line_again(tenant, parent.session_id, seq)
         found = _in_force(await self._store.ledger.settings(tenant, parent.session_id, seq))
         body = SessionForked(format_id(SESSION, parent.session_id), seq)
         entry = NewEntry(body.kind, body.encode(), line=forked(line, seq, str(parent.session_id)).encode())

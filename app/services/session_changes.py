@@ -167,7 +167,7 @@ class SessionChanges:
                 await self._refuse_unsettled(tenant, row)
             if row.last_turn == turn.number and through == row.head_seq:
                 return row
-            before = await self._store.ledger.line_at(tenant, row.session_id, through)
+            before = await self._store.ledger.line_again(tenant, row.session_id, through)
             line = rewound(before, through, row.head_seq + 1)
             entry = NewEntry(Rewound.kind, Rewound(turn.number, through).encode(), line=line.encode())
             patch = SessionPatch(last_turn=turn.number)

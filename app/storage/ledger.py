@@ -144,6 +144,15 @@ class Ledger:
         rows = await self._pool.fetch(_LINE, tenant, session, seq)
         return decode_line(rows[0][0])
 
+    async def line_again(self, tenant: UUID, session: UUID, seq: int) -> Line:
+        """That line as another one begins with it: a checkpoint that was redacted since stands for nothing any more."""
+        line = await self.line_at(tenant, session, seq)
+        if line.covered is None:
+            return line
+        holder = session if line.covered.session is None else UUID(line.covered.session)
+        entry = await self.entry(tenant, holder, line.covered.seq)
+        return covered(line, None) if entry is None or entry.payload is None else line
+
     async def settings(self, tenant: UUID, session: UUID, seq: int) -> dict[str, Entry]:
         """The latest entry of each settings kind when `seq` was the head, by kind."""
         rows = await self._pool.fetch(_SETTINGS, tenant, session, seq, list(SETTINGS_KINDS))

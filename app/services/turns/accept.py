@@ -180,7 +180,7 @@ class Acceptance:
                 if opening.repeats.number != session.last_turn:
                     raise not_retryable()
                 return opening.repeats.follows, None
-            return opening.repeats.follows, rewound(await ledger.line_at(tenant, session.session_id, through), through, next_seq)
+            return opening.repeats.follows, rewound(await ledger.line_again(tenant, session.session_id, through), through, next_seq)
         if opening.follows is None:
             return session.last_turn, None
         if opening.follows == "start":
@@ -188,7 +188,7 @@ class Acceptance:
         row = await self._desk.views.turn(tenant, session.session_id, opening.follows)
         if row.last_seq is None or (row.number == session.last_turn and not await self._goes_on(tenant, session, row.last_seq)):
             return row.number, None
-        return row.number, rewound(await ledger.line_at(tenant, session.session_id, row.last_seq), row.last_seq, next_seq)
+        return row.number, rewound(await ledger.line_again(tenant, session.session_id, row.last_seq), row.last_seq, next_seq)
 
     async def _goes_on(self, tenant: UUID, session: SessionRow, seq: int) -> bool:
         """Whether the line has messages behind that seq: such as a client appended after the last turn."""
