@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from app.config.secret import Secret
-from tests.cases import counting, faults, loads, processes, rendering, streams, tenants
+from tests.cases import compacting, counting, faults, loads, processes, rendering, streams, tenants
 from tests.cases.blocks import has_blocks
 from tests.cases.done import Done
 from tests.cases.notation import dialect_of
@@ -94,11 +94,16 @@ async def ingest_then_project(done: Done, **document: Any) -> None:
 
 async def sequence(done: Done) -> None:
     """Steps, one after another, in one session."""
+    if any("project_auto_compact" in step for step in done.case.input["steps"]):
+        await compacting.sequence(done)
+        return
     if any("put_system" in step for step in done.case.input["steps"]):
         await rendering.sequence(done)
         return
     done.session = await done.place.session(**_opened(done.case.input["steps"]))
     saved: dict[str, str] = {}
+    if any("compact" in step for step in done.case.input["steps"]):
+        await seeded(done.world, done.session, compacting.PADDING)
     for step in done.case.input["steps"]:
         for word, act in _STEPS.items():
             if word in step:
@@ -192,12 +197,18 @@ _STEPS: Mapping[str, Callable[[Done, Mapping[str, Any], dict[str, str]], Awaitab
     "digest": _digest,
     "record_usage": _record_usage,
     "freeze_clock": _freeze,
+    "compact": compacting.step,
+    "insert_checkpoint": compacting.failed_checkpoint,
 }
 
 
 async def parallel(done: Done) -> None:
     """Requests side by side, each begun after its own delay."""
-    (seconds,) = {one["upstream_delay_ms"] / 1000 for one in done.case.input["requests"] if "upstream_delay_ms" in one}
+    if "session_ledger" in done.case.input:
+        await compacting.parallel(done)
+        return
+    given = [{**one, **one.get("turn", {})} for one in done.case.input["requests"]]
+    (seconds,) = {one["upstream_delay_ms"] / 1000 for one in given if "upstream_delay_ms" in one}
     done.play = streams.saying("hello", delay_seconds=seconds)
     done.session = await done.place.playing(done.play)
     done.answers = list(await asyncio.gather(*[_after(done, one) for one in done.case.input["requests"]]))
@@ -205,6 +216,11 @@ async def parallel(done: Done) -> None:
 
 async def _after(done: Done, step: Mapping[str, Any]) -> httpx.Response:
     await asyncio.sleep(step.get("delay_ms", 0) / 1000)
+    if "delete" in step:
+        return await done.world.client.delete(f"/sessions/{done.session}")
+    if "turn" in step:
+        body = {"input": step["turn"]["message"]}
+        return await done.world.client.post(f"/sessions/{done.session}/turns", json=body, headers={"accept": "application/json"})
     request = request_of(step, {"id": done.session})
     return await done.world.client.request(request.method, request.path, **request.arguments)
 
@@ -228,5 +244,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "fetch_guard": faults.fetch_guard,
     "sql_and_http": faults.sql_and_http,
     "load": loads.load,
+    "compact": compacting.compact,
+    "compact_many": compacting.compact,
+    "loop": compacting.loop,
     "count": counting.count,
 }

@@ -120,7 +120,7 @@ async def _redirected(one: Any) -> list[str]:
 
 
 async def sql_and_http(done: Done) -> None:
-    """Appends, then statements as the role that the service logs in as; stops where a step needs a route that is not there."""
+    """Appends, statements as the role that the service logs in as, and a session's erasure; then the statements once more."""
     done.session = await done.place.session()
     done.facts["sql"] = []
     app = await connect(done.place.database_url)
@@ -130,6 +130,9 @@ async def sql_and_http(done: Done) -> None:
                 await done.world.call("POST", f"/sessions/{done.session}/entries", 201, json={"entries": entries(step["append"])})
             elif "sql" in step:
                 done.facts["sql"].append(await _refused(app, step["sql"]))
+            elif "delete" in step:
+                done.answers.append(await done.world.client.delete(f"/sessions/{done.session}"))
+        done.facts["sql_after"] = [await _refused(app, step["sql"]) for step in done.case.input["steps"] if "sql" in step]
     finally:
         await app.close()
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
-
-import pytest
+from typing import Any
 
 from app.api.app import OPERATIONS
 from app.context.agents.check import check_document
@@ -48,8 +46,6 @@ ERASURE = route("DELETE", "/sessions/{session_id}")
 TEMPLATES = document("templates in system sections", context=[{"renderer": "system", "template": "{{ agent.name }}"}])
 SELECTION = renderer("select_recent")
 
-PRUNING = document("pruning of tool results", pruning={"trigger_fraction": 0.5})
-
 NEEDS: Mapping[str, tuple[Need, ...]] = {
     "trim-orphans-tool-result": (COMPACTION,),
     "trim-keeps-call-loses-one-parallel-result": (COMPACTION,),
@@ -73,10 +69,3 @@ def missing(case: Case) -> list[str]:
 
 def _dialects(case: Case) -> set[str]:
     return case.dialects or ({dialect_of(case.provider)} - {"any"})
-
-
-def unfinished(need: Need) -> NoReturn:
-    """Ends a check of which all that is built holds: skipped for as long as the need is missing, to be finished once it is there."""
-    if need.built():
-        pytest.fail(f"{need.name} is there: finish this check")
-    pytest.skip(f"what is built holds; needs {need.name}")

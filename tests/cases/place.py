@@ -45,6 +45,9 @@ MODELS: Mapping[str, str] = {
 }
 """A model of each dialect, to which sessions switch: its limits are the operator's, as an agent states those of its own model alone."""
 
+SUMMARIZER, SUMMARIZER_SMALL = "summarizer", "small-summarizer"
+"""Models of every upstream that write a case's summaries: one of the usual size, and one whose window is 1,000 tokens."""
+
 _numbers = itertools.count(1)
 
 
@@ -106,7 +109,8 @@ def upstream_of(dialect: str) -> str:
 
 def tables(url: str) -> dict[str, Any]:
     """The upstreams as the operator's file would say them."""
-    models = {name: {"context_window": 200_000, "max_output_tokens": 4_096} for name in MODELS.values()}
+    models = {name: {"context_window": 200_000, "max_output_tokens": 4_096} for name in (*MODELS.values(), SUMMARIZER)}
+    models[SUMMARIZER_SMALL] = {"context_window": 1_000, "max_output_tokens": 250}
     plain = {"base_url": url, "allow_private_network": True, "api_key_env": KEY_VARIABLE, "models": models}
     return {name: {**plain, "dialect": dialect, "quirks": dict(quirks)} for name, (dialect, quirks) in UPSTREAMS.items() if dialect in FORMATS}
 

@@ -1,5 +1,6 @@
 """Rows of a case, appended to its session."""
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -28,4 +29,5 @@ async def seeded(world: World, session: str, rows: Sequence[Mapping[str, Any]]) 
             continue
         for start in range(0, len(given), APPEND_MAX):
             appended = {"entries": entries(given[start : start + APPEND_MAX])}
-            await world.call("POST", f"/sessions/{session}/entries", 201, json=appended)
+            headers = {"content-type": "application/json"}  # spelled in ASCII, as half a surrogate pair can be sent in no other way
+            await world.call("POST", f"/sessions/{session}/entries", 201, content=json.dumps(appended), headers=headers)

@@ -25,7 +25,8 @@ def split_system(rows: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]
 
 def entries(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows as the bodies that `POST …/entries` takes. Raises `NotSaid`."""
-    return [_entry(row) for row in rows]
+    # Whose process died appended nothing more: an abort is no entry.
+    return [_entry(row) for row in rows if row["kind"] != "abort"]
 
 
 def _entry(row: Mapping[str, Any]) -> dict[str, Any]:

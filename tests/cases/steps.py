@@ -95,7 +95,14 @@ def _healthz(found: re.Match[str], text: str | None, query: dict[str, str]) -> R
     return Request("GET", "/livez")
 
 
+def _open(found: re.Match[str], text: str | None, query: dict[str, str]) -> Request:
+    """A fork is asked for at the session that it is made of."""
+    of = json.loads(text or "{}").get("fork_from")
+    return Request("POST", "/sessions", text) if of is None else Request("POST", f"/sessions/{of}/fork", "{}")
+
+
 _ROUTES: tuple[tuple[str, str, Make], ...] = (
+    ("POST", r"/sessions", _open),
     ("POST", r"/sessions/([^/]+)/messages", _post_messages),
     ("GET", r"/sessions/([^/]+)/messages", _get_messages),
     ("POST", r"/sessions/([^/]+)/project", _project),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cases.adapter import perform
-from tests.cases.checks import answering, calling, content, guarding, measuring, reading, reasoning, rendering, storing, telling, texts
+from tests.cases.checks import answering, calling, content, folding, guarding, measuring, reading, reasoning, rendering, storing, telling, texts
 from tests.cases.checks.registry import CHECKS
 from tests.cases.done import Done
 from tests.cases.everywhere import valid_everywhere
@@ -16,7 +16,7 @@ from tests.cases.place import Places
 OF_ONE_DIALECT = ("load", "stream_then_project")
 """Operations whose sessions are not looked at in every dialect: too long ones, and those of an agent that says `extra` words of a provider."""
 
-GROUPS = (answering, calling, content, guarding, measuring, reading, reasoning, rendering, storing, telling, texts)
+GROUPS = (answering, calling, content, folding, guarding, measuring, reading, reasoning, rendering, storing, telling, texts)
 
 
 def _parameters() -> list[object]:

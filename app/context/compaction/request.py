@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from app.context.budget import budget
+from app.context.budget import Budget, budget
 from app.context.compaction.plan import Plan
 from app.context.compaction.quoting import Quoted, quoted
 from app.context.compile import compile_context
@@ -21,7 +21,7 @@ from app.entries.summaries import CITES_PER_FACT_MAX, FACT_CHARS_MAX, FACTS_PER_
 from app.models.resolve import Target
 
 FIT_TRIES_MAX = 8
-"""How often the request is weighed while it is made to fit; the last try quotes nothing."""
+"""How often the request is weighed while it is made to fit."""
 
 TEXT_CHARS_MIN = 160
 """A text is not cut shorter than this; beyond it the oldest entries are left out."""
@@ -52,21 +52,33 @@ def summary_sources(sources: Sources, plan: Plan, target: Target, *, instruction
 
     `output_tokens` are kept free for the summary; that `target` is asked for no more is for the target to say. `count` is its pure token
     count. Long texts are cut in the middle, all to the same length, and where that is not enough the oldest entries are left out, until it
-    fits the target's input limit; a target whose limit the instructions alone exceed gets a request that does not fit.
+    fits the target's input limit. The newest entry is always quoted, since nothing can be told of nothing: where there is no room for it the
+    request does not fit.
     """
     base = _base(sources, target, instructions)
     lines = quoted(sources, plan)
     asking = replace(target, model=replace(target.model, params={**target.model.params, "max_output_tokens": output_tokens}))
     room = sum(_size(line, None) for line in lines)
     made = _with(base, _message(lines, None, plan))
-    for tried in range(1, FIT_TRIES_MAX):
-        figures = budget(asking, made.agent, compile_context(made, count).measured)
+    figures, fixed = _weighed(made, asking, count), 0.0
+    for _ in range(1, FIT_TRIES_MAX):
         if figures.fits:
-            return made
-        edge = figures.total * (1 + figures.error_band)
-        room = 0 if tried == FIT_TRIES_MAX - 1 else int(room * min(0.9, 0.95 * figures.input_limit / edge))
+            break
+        fixed = fixed or _edge(_weighed(_with(base, _message((), None, plan, len(lines))), asking, count))
+        share = (0.95 * figures.input_limit - fixed) / (_edge(figures) - fixed)
+        room = int(room * max(0.0, min(0.9, share)))
         made = _with(base, _fitted(lines, room, plan))
+        figures = _weighed(made, asking, count)
     return made
+
+
+def _weighed(made: Sources, asking: Target, count: Count) -> Budget:
+    return budget(asking, made.agent, compile_context(made, count).measured)
+
+
+def _edge(figures: Budget) -> float:
+    """What a request may weigh at most."""
+    return figures.total * (1 + figures.error_band)
 
 
 def _base(sources: Sources, target: Target, instructions: str | None) -> Sources:
@@ -123,7 +135,7 @@ def _message(lines: Sequence[Quoted], chars: int | None, plan: Plan, left_out: i
 
 
 def _fitted(lines: Sequence[Quoted], room: int, plan: Plan) -> str:
-    """The message in about `room` characters: the longest cut at which all lines fit, else as many of the newest lines as do."""
+    """The message in about `room` characters: the longest cut at which all lines fit, else as many of the newest lines as do, at least one entry."""
     longest = max([len(text) for line in lines for text in line.texts], default=0)
     least, most = TEXT_CHARS_MIN, max(longest, TEXT_CHARS_MIN)
     while least < most:
@@ -132,7 +144,8 @@ def _fitted(lines: Sequence[Quoted], room: int, plan: Plan) -> str:
     # Facts of an earlier summary go last: of what they tell nothing else is left.
     newest = [*[line for line in lines if not line.entry], *reversed([line for line in lines if line.entry])]
     sizes = list(accumulate(_size(line, least) for line in newest))
-    kept = frozenset(map(id, newest[: bisect_right(sizes, room)]))
+    facts = sum(not line.entry for line in lines)
+    kept = frozenset(map(id, newest[: max(facts + 1, bisect_right(sizes, room))]))
     gone = sum(line.entry and id(line) not in kept for line in lines)
     return _message([line for line in lines if id(line) in kept], least, plan, gone)
 

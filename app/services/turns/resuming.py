@@ -161,7 +161,7 @@ def turn_settled() -> Conflict:
 
 
 def _inline(entry: Entry, texts: Mapping[str, tuple[str, bytes]]) -> Entry:
-    if entry.payload is None:
+    if entry.payload is None or entry.message_index is None:  # a checkpoint names its artifact, and holds the summary itself
         return entry
     body = decode(entry.kind, entry.payload)
     return entry._replace(payload=encode(with_parts(body, tuple(loaded(part, texts) for part in body.parts))), blobs=())

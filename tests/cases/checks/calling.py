@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.cases.checks.registry import expects
+from tests.cases.compacting import behind_a_summary
 from tests.cases.done import Done
-from tests.cases.needs import COMPACTION, unfinished
 from tests.cases.posting import seeded
 from tests.services.world import roles
 
@@ -151,14 +151,17 @@ def in_turns(contents: Any) -> None:
 
 @expects("gemini-opens-with-function-call")
 async def a_list_that_would_open_with_a_call(done: Done) -> None:
-    """The budget is what compaction will keep; what a cut leaves is tried here with a session that begins behind it."""
+    """The budget is what compaction keeps; what other cuts would leave is tried with a session that begins behind one."""
     in_turns(done.inputs[0]["body"]["contents"])
     cut = await done.place.session(done.case.input["target"]["model"], "gemini")
     await seeded(done.world, cut, done.case.input["ledger"][1:])
     contents = (await done.world.input(cut))["body"]["contents"]
     in_turns(contents)
     assert contents[0]["parts"][0]["text"].strip()
-    unfinished(COMPACTION)
+    compacted = (await behind_a_summary(done))["body"]["contents"]
+    in_turns(compacted)
+    assert "old old" not in str(compacted[1:])
+    assert compacted[-1]["parts"][-1]["text"] == "next?"
 
 
 @expects("gemini-orphan-function-response", pytest.mark.req("S0-28", "S0-29", "T-09"))

@@ -4,7 +4,6 @@ import pytest
 
 from tests.cases.checks.registry import expects
 from tests.cases.done import Done
-from tests.cases.needs import ERASURE, unfinished
 from tests.services.world import text
 
 
@@ -101,10 +100,25 @@ async def a_huge_result_in_a_list(done: Done) -> None:
 
 @expects("append-only-trigger-blocks-purge")
 async def nothing_is_changed_by_hand(done: Done) -> None:
-    """The service's role has no right to change an entry, so that no statement comes as far as a trigger."""
-    assert done.facts["sql"] == ["42501", "42501"]
-    assert [text(entry) for entry in await done.raw()] == ["a"]
-    unfinished(ERASURE)
+    """The service's role has no right to change an entry, so that no statement comes as far as a trigger, after an erasure neither. Chosen:
+    an erasure answers 200 with its receipt."""
+    assert done.facts["sql"] == done.facts["sql_after"] == ["42501", "42501"]
+    (erased,) = done.answers
+    assert erased.status_code == 200, erased.text
+    await done.world.call("GET", f"/sessions/{done.session}", 410)
+    done.session = ""
+
+
+@expects("delete-while-turn-runs")
+async def an_erasure_beside_a_turn(done: Done) -> None:
+    """Chosen: beside a turn it is refused; afterwards it is not."""
+    turn, refused = done.answers
+    assert (turn.status_code, turn.json()["status"]) == (200, "completed")
+    assert (refused.status_code, refused.json()["code"]) == (409, "session-busy")
+    await done.world.call("DELETE", f"/sessions/{done.session}", 200)
+    await done.world.call("GET", f"/sessions/{done.session}", 410)
+    assert done.played.open == 0
+    done.session = ""
 
 
 @expects("concurrent-migration-start")

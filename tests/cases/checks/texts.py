@@ -7,7 +7,9 @@ import pytest
 
 from tests.cases.checks.registry import expects
 from tests.cases.done import Done
-from tests.cases.needs import PRUNING, unfinished
+from tests.cases.posting import seeded
+from tests.cases.streams import saying_in
+from tests.cases.upstream import Play
 
 BIG = 9007199254740993
 JSON = {"content-type": "application/json"}
@@ -95,13 +97,26 @@ async def arguments_that_are_no_object(done: Done) -> None:
     assert (await done.raw())[1]["body"]["parts"][0]["arguments"] == written
 
 
-@expects("truncate-splits-surrogate-pair")
-async def a_long_result_is_whole(done: Done) -> None:
-    """Nothing is cut yet, so the whole text is sent, and as UTF-8."""
+@expects("truncate-splits-surrogate-pair", pytest.mark.req("X-58"))
+async def a_long_result_is_cut_between_characters(done: Done) -> None:
+    """Sent whole where there is room. What is shortened under pressure keeps a thousand characters at each end, whatever stands at the cut."""
     (result,) = [block for block in done.inputs[0]["body"]["messages"][2]["content"] if block["type"] == "tool_result"]
     assert result["content"] == done.case.input["ledger"][2]["text"]
-    assert result["content"].encode().decode() == result["content"]
-    unfinished(PRUNING)
+    fire = "\N{FIRE}"
+    assert fire in result["content"]
+    for before in (998, 999, 1_000):
+        play = Play([saying_in("anthropic-messages", "ok")])
+        pruning = {"trigger_fraction": 0.1, "protect_recent_tokens": 0}
+        session = await done.place.playing(play, "anthropic", limits={"context_window": 16_000, "max_output_tokens": 500}, pruning=pruning)
+        rows = done.case.input["ledger"][:3]
+        text = "x" * before + fire * 4_000 + "y" * before
+        await seeded(done.world, session, [*rows[:2], {**rows[2], "text": text}])
+        assert (await done.world.turn(session, "b"))["status"] == "completed"
+        (sent,) = [json.loads(seen.body.decode("utf-8", "strict")) for seen in play.seen]
+        (cut,) = [block["content"] for message in sent["messages"] for block in message["content"] if block["type"] == "tool_result"]
+        assert "was left out here" in str(cut)
+        assert not [letter for letter in str(cut) if 0xD800 <= ord(letter) <= 0xDFFF]
+        assert str(cut).count(fire) == 2 * (1_000 - before)
 
 
 @expects("int64-in-tool-result-and-state", pytest.mark.req("S1-11"))

@@ -172,6 +172,27 @@ def test_of_too_many_entries_the_oldest_are_left_out_and_the_rest_says_so():
     assert len(rest) > 20
 
 
+@pytest.mark.req("X-49")
+def test_the_newest_entry_is_always_told_and_a_target_without_room_for_it_is_not_asked():
+    """A summary of nothing would stand in the place of everything."""
+    ledger = Ledger()
+    for number in range(1, 30):
+        ledger.user(f"question {number} " + "word " * 200, turn=number)
+    fits: list[bool] = []
+    told: list[int] = []
+    for window in range(OUTPUT, 12_000, 100):
+        chosen = small(window)
+        found = asked(ledger.sources(), chosen)
+        entries = [line for line in lines(found) if "seq" in line]
+        assert entries[-1]["content"][0].startswith("question 28 ")
+        fits.append(budget(chosen, found.sources.agent, found.measured).fits)
+        told.append(len(entries))
+    assert fits == sorted(fits), "a larger window takes what a smaller one does"
+    assert {False, True} <= set(fits)
+    assert told[fits.index(True)] <= 2, "it is asked as soon as there is room for an entry"
+    assert told[-1] > 20
+
+
 LEAST = 7_000
 """Of a window: the instructions, an answer, and a few hundred tokens, at one token a character."""
 

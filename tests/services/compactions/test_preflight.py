@@ -176,3 +176,29 @@ async def test_after_a_tool_was_at_work_an_overflow_is_terminal(world: World) ->
     turn = await world.results(session, turn["id"], [{"tool_call_id": turn["pending"][0]["tool_call_id"], "content": "ok"}])
     assert (turn["status"], turn["error"]["code"]) == ("failed", "upstream-overflow")
     assert "compaction_requested" not in await kinds(world, session)
+
+
+@pytest.mark.req("S0-30", "X-45")
+async def test_a_turn_that_was_compacted_goes_on_with_what_it_waited_for(world: World) -> None:
+    """Results, a decision, and its end: each reads the turn's entries, among them a checkpoint that names its artifact as a blob."""
+    tools = [{"name": "ask", "parameters": {"type": "object"}}, {"name": "pay", "parameters": {"type": "object"}, "approval": "always"}]
+    step = {"tool_calls": [{"id": "a", "name": "ask", "arguments": "{}"}, {"id": "p", "name": "pay", "arguments": "{}"}]}
+    for way in ("results", "cancel", "abandon"):
+        script = [*[{"text": "so"}] * 4, step, {"text": "done"}]
+        session = await long_session(world, [SHORT], turns=4, script=script, agent={"tools": tools}, words="word " * 1_000)
+        turn = await world.turn(session, "more " * 3_000)
+        own = [entry["kind"] for entry in await world.ledger(session) if entry["seq"] in turn["entry_seqs"]]
+        assert ("checkpoint" in own, turn["status"]) == (True, "requires_action"), (own, turn["error"])
+        path, ask, pay = f"/sessions/{session}/turns/{turn['id']}", *(one["tool_call_id"] for one in turn["pending"])
+        if way == "results":
+            # Longer than what is kept inline, so that the turn has a blob of a message beside that of the checkpoint.
+            await world.results(session, turn["id"], [{"tool_call_id": ask, "content": "-" * 40_000}])
+            decided = {"decisions": [{"tool_call_id": pay, "decision": "deny"}]}
+            await world.call("POST", f"{path}/decisions", 200, json=decided, headers={"accept": "application/json"})
+        elif way == "cancel":
+            await world.call("POST", f"{path}/cancel", 200, json={})
+        else:
+            assert (await world.turn(session, "Never mind.", on_pending="abandon"))["status"] == "completed"
+        expected = "completed" if way == "results" else "cancelled"
+        assert (await world.until(session, turn["id"], expected, "failed"))["status"] == expected
+        await whole(world, session)
