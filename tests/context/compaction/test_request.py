@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from app.context.budget import budget
 from app.context.compaction.plan import Plan, plan
+from app.context.compaction.reading import read_summary
 from app.context.compaction.request import ASKED, INSTRUCTIONS, summary_sources
 from app.context.compile import Compiled, compile_context
 from app.context.sources import InForce, Overrides, Sources
@@ -126,6 +127,22 @@ def test_an_earlier_summary_comes_first_and_is_brought_up_to_date():
     assert [line["seq"] for line in lines(found)[1:]] == [5, 6, 7, 8]
     assert 'from_seq="1" through_seq="8"' in words(found)
     assert not any(message.origin.to_json()["type"] == "compaction" for message in found.request.messages)
+
+
+@pytest.mark.req("X-51", "X-54")
+@pytest.mark.parametrize("cites", [(1, 3), ()], ids=["structured", "prose"])
+def test_facts_of_an_earlier_summary_may_be_kept_as_they_are_quoted(cites: tuple[int, ...]):
+    ledger = turns(Ledger(), 1, 2)
+    first = plan(compiled(ledger.sources()), 0)
+    assert first is not None
+    body = accepted(ledger.sources(), first, Fact("They spoke.", cites))
+    later = turns(ledger, 3).sources(messages=tuple(ledger.messages[4:]), checkpoint=InForce(8, body))
+    made = plan(compiled(later), 0)
+    assert made is not None
+    fact = lines(request(later, made, small(128_000)))[0]
+    new = {"text": "Again.", "cites": [made.covers_through_seq]}
+    told = json.dumps({fact["field"]: [{"text": fact["content"][0], "cites": fact["cites"]}, new]})
+    assert read_summary(told, made.from_seq, made.covers_through_seq).facts["summary"][0].text == "They spoke."
 
 
 @pytest.mark.req("S3-32", "X-26")
