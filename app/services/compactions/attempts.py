@@ -10,6 +10,7 @@ from os import urandom
 from uuid import UUID
 
 from app.config.limits import APPEND_TRIES_MAX
+from app.context.budget import on_scale
 from app.context.compaction.candidate import candidate
 from app.context.compaction.excerpt import excerpt
 from app.context.compaction.reading import SummaryRefused, check_summary, parse_summary
@@ -189,13 +190,18 @@ class Attempts:
         return _Accepted(replace(checkpoint, tokens_after=after), artifact)
 
     async def _weight(self, running: Running, job: Job, checkpoint: Checkpoint) -> int:
-        """The tokens of the whole request behind that checkpoint, counted as the request before was."""
+        """The tokens of the whole request behind that checkpoint, counted as the request before was; where the provider does not answer, in
+        proportion to its count of that one."""
         main, key = job.main, running.facts.key
         sources = candidate(main.sources, job.found, checkpoint)
         prepared = await patiently(lambda: self._inputs.compiled(key.tenant, key.session, main.window, sources, running.media))
         if main.budget.method == "exact":
             prepared = await self._counts.weighed(prepared)
-        return prepared.budget.total
+        return (
+            prepared.budget.total
+            if prepared.budget.method == main.budget.method
+            else on_scale(main.budget, main.compiled.measured, prepared.budget.total)
+        )
 
     async def _accept(self, running: Running, job: Job, asked: Asked, said: Said | None, found: _Accepted, *, release: bool) -> Compacted:
         """Stores the artifact, then the checkpoint that names it, with the line on which it stands for what it covers."""
