@@ -117,10 +117,15 @@ class Inputs:
         sources = await done(partial(_sources, session, window, agent, target, ask, messages, states), aside=long)
         return await self.compiled(tenant, session, window, sources, ask.media)
 
-    async def compiled(self, tenant: UUID, session: UUID, window: Window, sources: Sources, brought: Mapping[str, bytes] = NOTHING) -> Prepared:
-        """What these sources of that window come to. `brought`: bytes of blobs that are not stored, by digest. Raises `InvalidOrigins`."""
+    async def compiled(
+        self, tenant: UUID, session: UUID, window: Window, sources: Sources, brought: Mapping[str, bytes] = NOTHING, *, aside: bool = False
+    ) -> Prepared:
+        """What these sources of that window come to. `brought`: bytes of blobs that are not stored, by digest. Raises `InvalidOrigins`.
+
+        `aside`: compiled beside the event loop, also where the messages are few.
+        """
         target = sources.target
-        long = len(sources.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
+        long = aside or len(sources.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
         compiled = await done(partial(compile_context, sources, self._targets.counter(target.estimator).repeated), aside=long)
         stored, faults = await self._contents.media(tenant, session, compiled.request.messages, brought)
         media = {**stored, **brought}

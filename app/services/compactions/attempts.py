@@ -4,6 +4,7 @@ The order: the request and its call's row, the call, the checks, the artifact, t
 projection is the one from before.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import urandom
@@ -111,7 +112,7 @@ class Attempts:
         said: Said | None = None
         try:
             if job.driver.kind == "excerpt":
-                found = await self._measured(running, job, asked, requested_seq, self._excerpt(job), None)
+                found = await self._measured(running, job, asked, requested_seq, await self._excerpt(job), None)
             else:
                 said = await self._said(running, job, asked)
                 found = await self._of_model(running, job, asked, requested_seq, said)
@@ -143,11 +144,11 @@ class Attempts:
         except _Refused as refused:
             if not job.driver.fallback or refused.outcome != "failed" or refused.reason == "cancelled":
                 raise
-        return await self._measured(running, job, asked, requested_seq, self._excerpt(job), None)
+        return await self._measured(running, job, asked, requested_seq, await self._excerpt(job), None)
 
-    def _excerpt(self, job: Job) -> Summary:
+    async def _excerpt(self, job: Job) -> Summary:
         try:
-            return excerpt(job.main.sources, job.found)
+            return await asyncio.to_thread(excerpt, job.main.sources, job.found)
         except SummaryRefused as refused:
             raise _Refused("failed", refused.reason) from None
 

@@ -1,18 +1,18 @@
 """The request that a summary is asked for with: made for the attempt, and made again for who asks what was sent."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Self
 from uuid import UUID
 
-from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, SUMMARY_OUTPUT_TOKENS_MAX
+from app.config.limits import SUMMARY_OUTPUT_TOKENS_MAX
 from app.context.compaction.plan import Plan
 from app.context.compaction.request import summary_sources
 from app.context.sources import Sources
 from app.models.resolve import Limits, ModelChoice, Target
 from app.services.inputs import Inputs, Prepared
-from app.services.stored_contents import done
 from app.services.targets import Targets
 
 
@@ -53,7 +53,6 @@ class SummaryRequests:
     async def made(self, tenant: UUID, session: UUID, main: Prepared, asking: Asking) -> Prepared:
         """The request for a summary of the older part of `main`. Raises `Invalid` and `InvalidOrigins`."""
         target = self.target(main.sources, asking.model)
-        aside = len(main.sources.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
         make = partial(
             summary_sources,
             main.sources,
@@ -63,7 +62,8 @@ class SummaryRequests:
             output_tokens=target.model.params["max_output_tokens"],
             count=self._targets.counter(target.estimator).repeated,
         )
-        return await self._inputs.compiled(tenant, session, main.window, await done(make, aside=aside))
+        # Of few messages or many, it holds the text of all of them, and that is counted.
+        return await self._inputs.compiled(tenant, session, main.window, await asyncio.to_thread(make), aside=True)
 
 
 def _limits(main: Sources, model: ModelChoice) -> Limits | None:

@@ -16,7 +16,7 @@ from tests.services.turns.faulty import kinds as kinds_of
 @pytest.mark.parametrize(("end", "summary"), [("checkpoint", SHORT), ("compaction_failed", {"text": " "})], ids=["accepted", "refused"])
 async def test_an_end_that_was_appended_unheard_is_told_as_it_stands(settings: Settings, end: str, summary: dict[str, Any]) -> None:
     async with inside(settings) as here:
-        world, lost = here.world, []
+        world, lost = here.world, list[str]()
         session = await long_session(world, [summary])
 
         async def unheard(append: Append, real: Real) -> Appended:
