@@ -17,7 +17,7 @@ from app.context.sources import InForce, Overrides, Sources
 from app.entries.messages import Message, Status
 from app.entries.parts import Blob, Media, Opaque, Reasoning, Text
 from app.entries.prunings import PrunedResult
-from app.entries.summaries import Fact
+from app.entries.summaries import FIELDS, Fact
 from app.formats.registry import FORMATS
 from app.models.resolve import Limits, Target
 from tests.context.compaction.chains import accepted, turns
@@ -58,7 +58,10 @@ def lines(found: Compiled) -> list[dict[str, Any]]:
 def test_it_is_one_user_message_behind_instructions_and_declares_nothing():
     busy = agent(tools=TOOL_DOCUMENTS, plan={"enabled": True}, skills=[{"name": "triage", "text": "Ask."}])
     found = asked(turns(Ledger(), 1, 2).sources(busy, overrides=Overrides(tool_choice="required")))
-    assert [section.text for section in found.request.system] == [INSTRUCTIONS]
+    (section,) = found.request.system
+    assert section.text.startswith(INSTRUCTIONS)
+    assert f"below {OUTPUT} tokens" in section.text
+    assert [line.split(":")[0][2:] for line in section.text.split("\n") if line.startswith("- ")] == list(FIELDS)
     assert [message.role for message in found.request.messages] == ["user"]
     assert (found.request.tools, found.request.tool_choice, found.request.allowed_tools) == ((), None, None)
     assert words(found).endswith(ASKED)
