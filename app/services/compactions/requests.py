@@ -11,9 +11,12 @@ from app.config.limits import SUMMARY_OUTPUT_TOKENS_MAX
 from app.context.compaction.plan import Plan
 from app.context.compaction.request import summary_sources
 from app.context.sources import Sources
+from app.models.efforts import EFFORTS
 from app.models.resolve import Limits, ModelChoice, Target
 from app.services.inputs import Inputs, Prepared
 from app.services.targets import Targets
+
+_THINKING = "minimal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,15 @@ class SummaryRequests:
         self._targets = targets
 
     def target(self, main: Sources, model: ModelChoice | None) -> Target:
-        """Who summarises, asked for no more than a summary takes. Raises `Invalid` for a model that is not configured (any more)."""
+        """Who summarises, asked for no more than a summary takes. Raises `Invalid` for a model that is not configured (any more).
+
+        The call's own model is asked to think little, whatever it does else: its thinking would leave a summary no room below the cap.
+        """
         target = main.target if model is None else self._targets.resolve(model, _limits(main, model), "/driver/model")
         output = min(SUMMARY_OUTPUT_TOKENS_MAX, target.limits.max_output_tokens)
         params = {**target.model.params, "max_output_tokens": output}
+        if model is None and (wanted := (params.get("reasoning") or {}).get("effort")) is not None:
+            params["reasoning"] = {"effort": min(wanted, _THINKING, key=EFFORTS.index)}
         return replace(target, model=replace(target.model, params=params))
 
     async def made(self, tenant: UUID, session: UUID, main: Prepared, asking: Asking) -> Prepared:
