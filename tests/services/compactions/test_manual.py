@@ -11,7 +11,7 @@ from tests.services.world import World
 SLOW: dict[str, Any] = {"text": "slow words " * 40, "chunk_chars": 10, "delay_ms": 40}
 
 
-@pytest.mark.req("X-47", "X-50", "X-52", "S2-42", "S3-31", "T-18")
+@pytest.mark.req("S0-33", "S0-34", "S0-36", "S1-01", "X-47", "X-50", "X-52", "S2-42", "S3-31", "T-18")
 async def test_a_summary_takes_the_place_of_older_turns_for_the_model_alone(world: World) -> None:
     session = await long_session(world)
     transcript, before = await world.raw(session), await world.ledger(session)
@@ -30,6 +30,7 @@ async def test_a_summary_takes_the_place_of_older_turns_for_the_model_alone(worl
     )  # fmt: skip
     shown = await world.input(session)
     assert shown["budget"]["total"] == found["tokens_after"]
+    assert len(transcript) > len(shown["body"]["messages"])
     assert shown["source_map"]["sources"][0] == {
         "type": "compaction",
         "checkpoint_id": found["checkpoint_id"],

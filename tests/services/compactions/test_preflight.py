@@ -23,7 +23,7 @@ def told(found: list[Frame]) -> list[str]:
     return [frame.event for frame in found if frame.event.startswith(("COMPACTION_", "call.", "context.", "turn."))]
 
 
-@pytest.mark.req("X-46", "X-47", "X-53", "S1-31", "S2-42", "S3-31", "T-18", "T-29")
+@pytest.mark.req("X-46", "X-47", "X-53", "S1-25", "S1-31", "S2-42", "S3-31", "T-18", "T-29")
 async def test_a_call_that_presses_is_preceded_by_a_summary_and_everything_is_told_and_durable_in_order(world: World) -> None:
     session = await long_session(world, [SHORT], turns=0, window=4_000, trigger_fraction=0.6)
     found = await until_it_presses(world, session)
@@ -48,6 +48,8 @@ async def test_a_call_that_presses_is_preceded_by_a_summary_and_everything_is_to
     assert own[-1]["kind"] == "turn_settled"
     (call,) = await calls(world, session)
     assert (call["turn_id"], call["purpose"], call["status"]) == (turn["id"], "compaction", "completed")
+    sent = [one["budget"] for one in await calls(world, session, "main")]
+    assert max(one["total"] for one in sent) < sent[0]["trigger"] <= done["tokens_before"] * (1 + sent[0]["error_band"])
     again = await world.events(session, turn["id"])
     assert [(frame.id, frame.event, frame.data) for frame in again] == [(frame.id, frame.event, frame.data) for frame in found]
     await whole(world, session)
