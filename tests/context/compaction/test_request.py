@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from app.context.budget import budget
 from app.context.compaction.plan import Plan, plan
-from app.context.compaction.reading import read_summary
 from app.context.compaction.request import ASKED, INSTRUCTIONS, summary_sources
 from app.context.compile import Compiled, compile_context
 from app.context.sources import InForce, Overrides, Sources
@@ -20,7 +19,7 @@ from app.entries.prunings import PrunedResult
 from app.entries.summaries import FIELDS, Fact
 from app.formats.registry import FORMATS
 from app.models.resolve import Limits, Target
-from tests.context.compaction.chains import accepted, turns
+from tests.context.compaction.chains import accepted, read_summary, turns
 from tests.context.compaction.test_plan import compiled
 from tests.strategies import TOOL_DOCUMENTS, Ledger, agent, call, sources, target, tokens
 
