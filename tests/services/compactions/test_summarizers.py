@@ -121,7 +121,8 @@ async def test_a_model_that_thinks_much_does_so_in_a_summary_only_where_the_driv
     params = {"dialect": "anthropic-messages", "reasoning": {"effort": "high"}, "compaction_script": [SHORT]}
     thinking = {"upstream": "scripted", "name": "claude-sonnet-4-5", "params": params}
     limits = {"context_window": 60_000, "max_output_tokens": 8_000}
-    session = await long_session(world, [SHORT], agent={"limits": limits}, **({} if own else {"driver": {"kind": "model", "model": thinking}}))
+    driver = {"kind": "model"} if own else {"kind": "model", "model": thinking}
+    session = await long_session(world, [SHORT], agent={"limits": limits}, driver=driver)
     await world.call("PATCH", f"/sessions/{session}", 200, json={"model": thinking})
     turn = (await world.call("POST", f"/sessions/{session}/model-input", 200, json={"input": "go on"})).json()["body"]
     assert turn["thinking"]["budget_tokens"] > 4_096
