@@ -205,13 +205,16 @@ def state_in_force(settings: Mapping[str, Entry]) -> tuple[Mapping[str, Any], in
 def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target, ask: Ask, messages: list[SourceMessage], states: States) -> Sources:
     state, state_seq = state_in_force(window.settings)
     change, plan_seq = plan_in_force(window.settings.get(PlanChanged.kind), window.line)
+    checkpoint = checkpoint_in_force(window.checkpoint)
+    if checkpoint is not None:  # the window begins with the skills of the first message that is kept, and may hold what is covered
+        messages = [message for message in messages if message.entry.seq > checkpoint.body.covers_through_seq]
     return Sources(
         session_id=format_id(SESSION, session),
         head_seq=window.head_seq,
         history_message_count=window.history_message_count,
         window_from_seq=window.line.window[0].from_seq,
         line_from_seq=window.line.first_seq,
-        checkpoint=checkpoint_in_force(window.checkpoint),
+        checkpoint=checkpoint,
         agent=agent,
         target=target,
         messages=tuple(_of_running_turn(messages, ask)),

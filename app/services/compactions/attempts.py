@@ -210,7 +210,7 @@ class Attempts:
         await patiently(lambda: self._blobs.put(key.tenant, key.session, found.artifact))
         done = Compacted("compacted", body.tokens_before, body.covers_through_seq, body.checkpoint_id, body.tokens_after)
         for _ in range(APPEND_TRIES_MAX):
-            mark = Covered(body.checkpoint_id, running.head_seq + 1, body.covers_through_seq)
+            mark = Covered(body.checkpoint_id, running.head_seq + 1, job.found.reads_from_seq - 1)
             line = covered(job.main.window.line, mark).encode()
             draft = replace(drafted(job, body.kind, body.encode(), running.number), line=line, blobs=(body.artifact,))
             if await self._committed(running, draft, asked, said, [completed(job, done)], release=release):
