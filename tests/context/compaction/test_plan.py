@@ -35,7 +35,7 @@ def test_the_newest_turns_that_fit_stay_and_exactly_at_the_limit_they_fit():
 @pytest.mark.req("S1-28", "T-06")
 def test_the_newest_turn_stays_whatever_it_weighs():
     ledger = turns(Ledger(), 1, 2)
-    expected = Plan(4, 5, 4, weight(ledger, 1), weight(ledger, 2), 1, 1, 1, ("nurse",))
+    expected = Plan(4, 5, 4, weight(ledger, 1), weight(ledger, 2), 1, 1, 1, ("nurse",), 5)
     assert plan(compiled(ledger.sources()), 0) == expected
     assert plan(compiled(ledger.sources(running_turn=2)), 0) == expected
     assert plan(compiled(turns(Ledger(), 1).sources()), 0) is None, "one oversized turn is left alone"
