@@ -111,6 +111,11 @@ def counted(estimated: Budget, total: int) -> Budget:
     return replace(estimated, total=total, remaining=limit - total, verdict=verdict, method="exact", error_band=0.0)
 
 
+def on_scale(found: Budget, measured: Measured, tokens: int) -> int:
+    """Estimated tokens of the measured request, or of another form of it, as the budget has them: beside a provider's count in proportion to it."""
+    return ceil(Fraction(tokens * found.total, measured.total)) if found.method == "exact" and measured.total else tokens
+
+
 def _verdict(edge: Fraction, limit: int, trigger: int, prune_from: int) -> Verdict:
     if edge > limit:
         return "over"

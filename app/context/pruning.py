@@ -15,7 +15,7 @@ saved. An error is a result like any other, but one supersedes nothing. What is 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from app.context.budget import Budget, prune_to
+from app.context.budget import Budget, on_scale, prune_to
 from app.context.compile import Compiled, compile_context
 from app.context.draft import Count
 from app.context.passes.measure import media_tokens
@@ -48,7 +48,7 @@ def decide(compiled: Compiled, budget: Budget, count: Count) -> Pruned | None:
         return None
     wanted, saved, chosen = budget.total - prune_to(budget), 0, []
     for result, gain in _choices(compiled, large_from(budget), count):
-        if saved >= wanted:
+        if on_scale(budget, compiled.measured, saved) >= wanted:
             break
         chosen.append(result)
         saved += gain
@@ -56,7 +56,7 @@ def decide(compiled: Compiled, budget: Budget, count: Count) -> Pruned | None:
         return None
     pruned = {**compiled.sources.pruned, **{one.seq: one for one in chosen}}
     after = compile_context(replace(compiled.sources, pruned=pruned), count).measured.total
-    saved = compiled.measured.total - after
+    saved = on_scale(budget, compiled.measured, compiled.measured.total - after)
     fits = (budget.total - saved) * (1 + budget.error_band) <= budget.input_limit
     if saved < gain_min(budget) and (budget.fits or not fits or saved <= 0):
         return None

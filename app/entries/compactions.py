@@ -98,7 +98,7 @@ class CompactionFailed:
     """What was requested by `requested_seq` changed nothing. `reason` is a word for why, never what a model said.
 
     The words: `upstream`, `truncated`, `tool_call`, `blank`, `not_smaller`, `cites`, `too_long`, `cancelled`, `interrupted`, `over_budget`,
-    `timeout`, `vetoed`, `not_sendable`.
+    `timeout`, `not_sendable`.
     """
 
     kind: ClassVar[str] = "compaction_failed"

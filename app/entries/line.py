@@ -26,7 +26,8 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """What stands for the oldest messages of a line: the checkpoint (TypeID), its entry, and the last seq that it covers.
+    """What stands for the oldest messages of a line: the checkpoint (TypeID), its entry, and the last seq that no window reads behind it. What the
+    checkpoint covers ends there, or at the skills that stand there for the first message that is kept.
 
     `session` is the one that holds the entry, as in `Piece`. The entry need not lie on the line: another line may have made it.
     """

@@ -77,6 +77,10 @@ class Summary:
         facts = {name: tuple([Fact(one["text"], tuple(one["cites"])) for one in ones]) for name, ones in value["facts"].items()}
         return cls(facts, value["from_seq"], value["through_seq"], value["salt"])
 
+    def cites(self, fact: Fact) -> tuple[int, ...]:
+        """What one of the facts cites; one that stands for the whole range where that begins and ends."""
+        return fact.cites or tuple(dict.fromkeys((self.from_seq, self.through_seq)))
+
     @property
     def canonical(self) -> bytes:
         """The bytes of the artifact: the JSON text of the summary, in UTF-8; lone surrogates as they are."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from app.context.draft import History
+from app.context.draft import CompactionOrigin, History
 from app.entries.messages import Entry
 from app.formats.prefix import blocks
 from app.formats.registry import FORMATS
@@ -73,6 +73,8 @@ def _change(pointer: str, now: Prepared, before: Prepared, *, gone: bool) -> dic
 def _message_change(pointer: str, now: Prepared, before: Prepared) -> dict[str, Any]:
     at = next((one.source for one in now.written.pointers if one.pointer == pointer or one.pointer.startswith(pointer + "/")), None)
     origin = None if at is None else now.compiled.request.messages[at].origin
+    if isinstance(origin, CompactionOrigin) and now.sources.checkpoint is not None:
+        return {"pointer": pointer, "reason": "compacted", "seq": now.sources.checkpoint.seq}
     if not isinstance(origin, History):
         return {"pointer": pointer, "reason": "request_only", "seq": None}
     known = {message.origin.seq for message in before.compiled.request.messages if isinstance(message.origin, History)}

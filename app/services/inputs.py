@@ -117,10 +117,15 @@ class Inputs:
         sources = await done(partial(_sources, session, window, agent, target, ask, messages, states), aside=long)
         return await self.compiled(tenant, session, window, sources, ask.media)
 
-    async def compiled(self, tenant: UUID, session: UUID, window: Window, sources: Sources, brought: Mapping[str, bytes] = NOTHING) -> Prepared:
-        """What these sources of that window come to. `brought`: bytes of blobs that are not stored, by digest. Raises `InvalidOrigins`."""
+    async def compiled(
+        self, tenant: UUID, session: UUID, window: Window, sources: Sources, brought: Mapping[str, bytes] = NOTHING, *, aside: bool = False
+    ) -> Prepared:
+        """What these sources of that window come to. `brought`: bytes of blobs that are not stored, by digest. Raises `InvalidOrigins`.
+
+        `aside`: compiled beside the event loop, also where the messages are few.
+        """
         target = sources.target
-        long = len(sources.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
+        long = aside or len(sources.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
         compiled = await done(partial(compile_context, sources, self._targets.counter(target.estimator).repeated), aside=long)
         stored, faults = await self._contents.media(tenant, session, compiled.request.messages, brought)
         media = {**stored, **brought}
@@ -200,13 +205,16 @@ def state_in_force(settings: Mapping[str, Entry]) -> tuple[Mapping[str, Any], in
 def _sources(session: UUID, window: Window, agent: AgentRevision, target: Target, ask: Ask, messages: list[SourceMessage], states: States) -> Sources:
     state, state_seq = state_in_force(window.settings)
     change, plan_seq = plan_in_force(window.settings.get(PlanChanged.kind), window.line)
+    checkpoint = checkpoint_in_force(window.checkpoint)
+    if checkpoint is not None:  # the window begins with the skills of the first message that is kept, and may hold what is covered
+        messages = [message for message in messages if message.entry.seq > checkpoint.body.covers_through_seq]
     return Sources(
         session_id=format_id(SESSION, session),
         head_seq=window.head_seq,
         history_message_count=window.history_message_count,
         window_from_seq=window.line.window[0].from_seq,
         line_from_seq=window.line.first_seq,
-        checkpoint=checkpoint_in_force(window.checkpoint),
+        checkpoint=checkpoint,
         agent=agent,
         target=target,
         messages=tuple(_of_running_turn(messages, ask)),

@@ -17,6 +17,7 @@ from app.entries.wire import entry_json
 from app.services.consequences import committed_events
 from app.services.streams import Event, TurnKey, TurnStream
 from app.services.write import Draft, Writer
+from app.storage.rows import EntryFilter
 from app.storage.types import Append, CallWrite, SessionPatch, TurnWrite, committed
 from app.turn.life import Life, RunLife
 from app.turn.policy import AgentPolicy, Policy, ToolPolicy
@@ -199,8 +200,8 @@ class Running:
 
     async def _written(self, entries: Sequence[NewEntry], first_seq: int) -> list[Entry]:
         """What an append of ours wrote without our hearing of it. Whoever took the turn over has written other entries there."""
-        places = range(first_seq, first_seq + len(entries))
-        found = [entry for entry in await self.read_entries() if entry.seq in places]
+        key, places = self.facts.key, EntryFilter(after_seq=first_seq - 1)  # not the turn's: a session may be held without one
+        found = await patiently(lambda: self.writer.ledger.entries(key.tenant, key.session, places, len(entries)))
         return found if [(one.kind, one.payload) for one in found] == [(one.kind, one.payload) for one in entries] else []
 
     async def read_entries(self) -> list[Entry]:

@@ -1,20 +1,24 @@
 """Whether a main call that is about to press on its window may be preceded by a compaction (X-48). Told from the turn's entries alone."""
 
 from app.turn.life import Life
+from app.turn.moves import Call
 
 ATTEMPTS_MAX = 2
 """In one preflight. The second keeps the newest turn alone, and is made only where the request is still over the hard limit."""
 
 PRESSED_STEPS_MAX = 2
-"""So many pressed steps in a row, and no more is compacted until one falls below the mark or a new prompt starts."""
+"""So many pressed steps of an agent in a row, and no more is compacted for it until one falls below the mark or a new prompt starts."""
 
 
-def next_attempt(life: Life, step_index: int, *, fits: bool) -> int | None:
-    """The number of the attempt that may be made now before that step, from 1; None where none may. `fits`: the request may be sent as it is."""
-    before = range(step_index - PRESSED_STEPS_MAX, step_index)
-    if before.start >= 0 and pressed_steps(life).issuperset(before):
+def next_attempt(life: Life, call: Call, *, fits: bool) -> int | None:
+    """The number of the attempt that may be made now before that call, from 1; None where none may. `fits`: the request may be sent as it is.
+
+    Steps are in a row where the same agent made them: what others send in between is another request.
+    """
+    before = _steps_of(life, life.runs[call.run].policy.name)[-PRESSED_STEPS_MAX:]
+    if len(before) == PRESSED_STEPS_MAX and pressed_steps(life).issuperset(before):
         return None
-    made = sum(one.step_index == step_index and one.trigger == "automatic" for one in life.compactions)
+    made = sum(one.step_index == call.step_index and one.trigger == "automatic" for one in life.compactions)
     if made and (fits or made >= ATTEMPTS_MAX):
         return None
     return made + 1
@@ -24,3 +28,8 @@ def pressed_steps(life: Life) -> set[int]:
     """The steps before which a compaction was asked for, or whose call went out while one was due."""
     asked = {one.step_index for one in life.compactions if one.step_index is not None and one.trigger == "automatic"}
     return asked | {call.step_index for call in life.calls if call.pressed}
+
+
+def _steps_of(life: Life, agent: str | None) -> list[int]:
+    """The steps that an agent made in the turn, in all of its runs, oldest first."""
+    return sorted(call.step_index for run in life.runs if run.policy.name == agent for call in run.calls if call.main)

@@ -202,3 +202,20 @@ def test_the_low_mark_is_a_share_of_the_mark_and_what_is_large_and_enough_are_sh
     assert prune_to(replace(plain, prune_from=1_000, error_band=0.1)) == 727
     shares = [(gain_min(one), large_from(one)) for one in (replace(plain, input_limit=7_100), replace(plain, input_limit=200_000))]
     assert shares == [(142, 71), (4_000, 1_000)]
+
+
+@pytest.mark.req("X-40", "X-58")
+@pytest.mark.parametrize("times", [0.5, 1, 3])
+def test_beside_a_providers_own_count_as_much_is_pruned_as_that_count_asks_for(times: float):
+    ledger = Told()
+    for number in range(12):
+        ledger.turn("lookup", f'{{"n": {number}}}', "x" * 1_500)
+    found = compiled(ledger.ends())
+    plain = pressed(found, prune_from=found.measured.total)
+    exact = replace(plain, total=int(times * plain.total), prune_from=int(times * plain.total), input_limit=int(times * plain.input_limit))
+    exact = replace(exact, method="exact")
+    as_estimated, as_counted = decide(found, plain, tokens), decide(found, exact, tokens)
+    assert as_estimated is not None
+    assert as_counted is not None
+    assert len(as_counted.results) == len(as_estimated.results)
+    assert as_counted.tokens_after == pytest.approx(times * as_estimated.tokens_after, abs=2)

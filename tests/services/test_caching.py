@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.formats.registry import FORMATS
 from tests.services.world import World
 
 SYSTEM = {"renderer": "system", "id": "who", "text": "You are a triage nurse."}
@@ -53,6 +54,21 @@ async def test_a_line_that_was_left_breaks_the_run_where_it_was_left(world: Worl
     found = await cache(world, session)
     assert found["stable_prefix_messages"] == 2
     assert found["first_change"] == {"pointer": "/messages/2", "reason": "taken_away", "seq": None}
+
+
+@pytest.mark.req("X-31", "S1-12")
+@pytest.mark.parametrize("dialect", FORMATS)
+async def test_a_summary_that_took_the_place_of_messages_is_named_with_its_checkpoint(world: World, dialect: str) -> None:
+    params = {"dialect": dialect, "compaction_script": [{"text": "They talked."}]}
+    session = await world.session(await world.agent(model={"upstream": "scripted", "name": "scripted", "params": params}, context=[SYSTEM, HISTORY]))
+    for _ in range(3):
+        await world.turn(session, "river " * 90)
+    done = await world.call("POST", f"/sessions/{session}/compactions", 200, json={"keep_recent_tokens": 1})
+    assert done.json()["outcome"] == "compacted"
+    change = (await cache(world, session))["first_change"]
+    assert (change["reason"], change["seq"]) == ("compacted", (await world.ledger(session))[-1]["seq"])
+    await world.turn(session)
+    assert (await cache(world, session))["first_change"] is None
 
 
 @pytest.mark.req("X-31")

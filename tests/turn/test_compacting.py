@@ -7,12 +7,13 @@ import pytest
 from app.entries.compactions import CompactionFailed
 from app.entries.messages import Message
 from app.entries.parts import Text
-from app.entries.trace import StopRequested, TurnError
+from app.entries.trace import StopRequested, ToolStarted, TurnError
 from app.turn.decide import next_move
 from app.turn.moves import Call, Compact, GiveUp, Settle
+from app.turn.policy import AgentPolicy, Policy
 from app.turn.pressure import next_attempt
 from app.turn.reading import read_life
-from tests.turn.lives import POLICY, Ledger, answer, answered, checkpoint, finished, requested, result, started, tool
+from tests.turn.lives import NURSE, POLICY, TOOLS, Ledger, answer, answered, checkpoint, finished, requested, result, started, tool
 
 TOO_LONG = TurnError("upstream-overflow", "The provider found the request too long.", 400)
 
@@ -23,6 +24,10 @@ def life(ledger, **more):
 
 def move(ledger, **more):
     return next_move(life(ledger, **more))
+
+
+def attempt(ledger, step, *, fits, run=0):
+    return next_attempt(life(ledger), Call(step, "input_received", None, run), fits=fits)
 
 
 def begun():
@@ -88,14 +93,14 @@ def test_a_summary_whose_end_nobody_saw_is_given_up_before_anything_else():
 @pytest.mark.req("X-48")
 def test_a_preflight_makes_two_attempts_and_the_second_only_over_the_hard_limit():
     ledger = begun()
-    assert next_attempt(life(ledger), 0, fits=True) == 1
+    assert attempt(ledger, 0, fits=True) == 1
     ledger.append(requested(0))
     ledger.append(CompactionFailed(2, "failed", "blank"))
-    assert next_attempt(life(ledger), 0, fits=True) is None
-    assert next_attempt(life(ledger), 0, fits=False) == 2
+    assert attempt(ledger, 0, fits=True) is None
+    assert attempt(ledger, 0, fits=False) == 2
     ledger.append(requested(0, attempt=2))
     ledger.append(checkpoint(4))
-    assert next_attempt(life(ledger), 0, fits=False) is None
+    assert attempt(ledger, 0, fits=False) is None
 
 
 @pytest.mark.req("X-48")
@@ -103,20 +108,45 @@ def test_a_preflight_makes_two_attempts_and_the_second_only_over_the_hard_limit(
 def test_after_two_pressed_steps_no_more_is_compacted_until_one_falls_below_the_mark(by):
     ledger = begun()
     for step in (0, 1):
-        assert next_attempt(life(ledger), step, fits=False) == 1
+        assert attempt(ledger, step, fits=False) == 1
         if by == "requested":
             ledger.append(requested(step))
             ledger.append(CompactionFailed(len(ledger.entries), "failed", "blank"))
         ledger.append(replace(started(step), pressed=by == "pressed"), finished(step))
-    assert next_attempt(life(ledger), 2, fits=False) is None
+    assert attempt(ledger, 2, fits=False) is None
     ledger.append(replace(started(2), pressed=True), finished(2))
-    assert next_attempt(life(ledger), 3, fits=False) is None
+    assert attempt(ledger, 3, fits=False) is None
     ledger.append(started(3), finished(3))
-    assert next_attempt(life(ledger), 4, fits=False) == 1
+    assert attempt(ledger, 4, fits=False) == 1
+
+
+@pytest.mark.req("X-48")
+def test_pressed_steps_are_in_a_row_where_the_same_agent_made_them():
+    """An agent that calls another one in every step, and one whose caller was pressed twice."""
+    named = Policy(9, AgentPolicy(TOOLS, name="triage"), {NURSE: AgentPolicy(TOOLS, name="nurse")})
+    ledger = begun()
+
+    def tried(step, run):
+        read = read_life(ledger.entries, named, input_seq=1)
+        return next_attempt(read, Call(step, "input_received", None, run), fits=False)
+
+    for round_number in range(2):
+        outer, consult = 2 * round_number, tool("consult", round_number)
+        assert tried(outer, 0) == 1
+        ledger.append(
+            replace(started(outer), pressed=True), answer(outer, consult, stop_reason="tool_calls"), finished(outer, "completed", "tool_calls")
+        )
+        ledger.append(ToolStarted(consult.tool_call_id, "consult", *NURSE, "call", round_number + 1))
+        assert tried(outer + 1, round_number + 1) == 1, "nothing of the nurse was pressed"
+        ledger.append(started(outer + 1), answer(outer + 1, Text("so")), finished(outer + 1), run=round_number + 1)
+        ledger.append(result(consult.tool_call_id))
+    assert tried(4, 0) is None
+    ledger.append(replace(started(4), pressed=True), finished(4))
+    assert tried(5, 0) is None
 
 
 def test_what_an_overflow_was_answered_with_is_no_attempt_of_the_next_preflight():
     ledger = overflowed()
     ledger.append(requested(0, "overflow"))
     ledger.append(checkpoint(len(ledger.entries), "overflow"))
-    assert next_attempt(life(ledger), 1, fits=False) == 1
+    assert attempt(ledger, 1, fits=False) == 1

@@ -186,7 +186,7 @@ class World:
     def call(self, move: Call) -> None:
         number, run = move.step_index, move.run
         presses = self.chance(4)
-        while presses and (attempt := next_attempt(self.life(), number, fits=self.chance(2))) is not None:
+        while presses and (attempt := next_attempt(self.life(), move, fits=self.chance(2))) is not None:
             self.compact(number, run, attempt)
             if self.life().cut is not None:
                 return

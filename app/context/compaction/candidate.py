@@ -19,8 +19,9 @@ def candidate(sources: Sources, plan: Plan, checkpoint: Checkpoint) -> Sources:
     return replace(
         sources,
         messages=kept,
-        window_from_seq=plan.first_kept_seq,
+        window_from_seq=plan.reads_from_seq,
         checkpoint=InForce(0, checkpoint),
+        skill_snapshots=tuple([one for one in sources.skill_snapshots if one.seq >= plan.reads_from_seq]),
         pruned={seq: one for seq, one in sources.pruned.items() if seq >= plan.first_kept_seq},
     )
 

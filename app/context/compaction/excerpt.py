@@ -36,12 +36,11 @@ def excerpt(sources: Sources, plan: Plan) -> Summary:
 
 
 def _earlier(sources: Sources) -> list[tuple[str, Fact]]:
-    """The facts of the summary in force by their fields. One that stands for a whole range cites where that begins and ends."""
+    """The facts of the summary in force by their fields."""
     if sources.checkpoint is None:
         return []
     summary = sources.checkpoint.body.summary
-    ends = tuple(dict.fromkeys((summary.from_seq, summary.through_seq)))
-    return [(name, Fact(fact.text[:FACT_CHARS_MAX], fact.cites or ends)) for name in FIELDS for fact in summary.facts.get(name, ())]
+    return [(name, Fact(fact.text[:FACT_CHARS_MAX], summary.cites(fact))) for name in FIELDS for fact in summary.facts.get(name, ())]
 
 
 def _words(message: SourceMessage) -> str:

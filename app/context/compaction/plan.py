@@ -7,6 +7,7 @@ from app.context.draft import Item, Rendered, ToolRepair
 from app.context.passes.measure import media_tokens
 from app.context.snapshots import RuntimeContext
 from app.context.sources import SourceMessage, Sources
+from app.entries.folds import SkillLoaded
 from app.entries.messages import Answer
 
 
@@ -17,7 +18,8 @@ class Plan:
     Tokens are of the window's messages as they are sent, without what the wire format adds; an earlier summary is no part of them. `turns` are those
     that would be covered. `from_seq`: where the covered range begins, an earlier checkpoint's included, so that a summary may cite it.
     `user_messages` of the line before the cut, `agents` who said what lies before it (`""` for an answer without a name): both go on from an
-    earlier checkpoint's.
+    earlier checkpoint's. `reads_from_seq`: where the window begins behind it. A skill stands before the message that it was read for, so that is
+    before `first_kept_seq` where one was read for what stays; of the messages from there on those that are covered are not sent.
     """
 
     covers_through_seq: int
@@ -29,6 +31,7 @@ class Plan:
     from_seq: int
     user_messages: int
     agents: tuple[str, ...]
+    reads_from_seq: int
 
 
 def plan(compiled: Compiled, keep_recent_tokens: int, newest_only: bool = False) -> Plan | None:
@@ -64,6 +67,8 @@ def _plan(sources: Sources, cut: int, turns: int, covered: int, kept: int) -> Pl
     earlier = None if sources.checkpoint is None else sources.checkpoint.body
     # What a called run said is left out of the summary.
     said = [entry.agent or "" for entry, body in before if isinstance(body, Answer) and not (entry.invocation and entry.hidden)]
+    users = sum(entry.kind == "user_message" for entry, _ in before) + (0 if earlier is None else earlier.user_messages)
+    skills = [one.seq for one in sources.skill_snapshots if _is_read_for(one.body, first.seq, users)]
     return Plan(
         covers_through_seq=first.seq - 1,
         first_kept_seq=first.seq,
@@ -72,9 +77,15 @@ def _plan(sources: Sources, cut: int, turns: int, covered: int, kept: int) -> Pl
         kept_tokens=kept,
         turns=turns,
         from_seq=before[0].entry.seq if earlier is None else earlier.summary.from_seq,
-        user_messages=sum(entry.kind == "user_message" for entry, _ in before) + (0 if earlier is None else earlier.user_messages),
+        user_messages=users,
         agents=tuple(dict.fromkeys([*(() if earlier is None else earlier.agents), *said])),
+        reads_from_seq=max(min([first.seq, *skills]), before[0].entry.seq + 1),
     )
+
+
+def _is_read_for(skill: SkillLoaded, first_kept_seq: int, user_messages: int) -> bool:
+    """Whether the skill was read for a message that stays; `user_messages` are before the cut."""
+    return (skill.anchor_seq or 0) >= first_kept_seq if skill.user_turn is None else skill.user_turn >= user_messages
 
 
 def _boundaries(sources: Sources) -> list[int]:

@@ -13,7 +13,7 @@ from app.context.sources import SourceMessage, Sources
 from app.entries import lossless
 from app.entries.messages import Answer, Status, ToolResult
 from app.entries.parts import Media, Part, Text, ToolCall
-from app.entries.summaries import FIELDS
+from app.entries.summaries import FIELDS, Summary
 
 PRUNED_CHARS = 400
 """What stays of a result that was shortened."""
@@ -47,10 +47,8 @@ def told(sources: Sources, plan: Plan) -> list[SourceMessage]:
 
 def quoted(sources: Sources, plan: Plan) -> list[Quoted]:
     """The earlier summary's facts, where one is in force (X-51), and the covered entries, oldest first."""
-    earlier = sources.checkpoint
-    facts = () if earlier is None else [(name, fact) for name in FIELDS for fact in earlier.body.summary.facts.get(name, ())]
-    lines = [Quoted({"field": name, "cites": list(fact.cites)}, (fact.text,), entry=False) for name, fact in facts]
-    return [*lines, *[_quoted(message, sources) for message in told(sources, plan)]]
+    earlier = () if sources.checkpoint is None else _facts(sources.checkpoint.body.summary)
+    return [*earlier, *[_quoted(message, sources) for message in told(sources, plan)]]
 
 
 def shortened(text: str, chars: int | None) -> str:
@@ -68,6 +66,12 @@ def _tells(message: SourceMessage) -> bool:
     if isinstance(body, Answer) and body.status is not Status.COMPLETED:
         return False
     return bool(body.parts) or isinstance(body, ToolResult)
+
+
+def _facts(summary: Summary) -> list[Quoted]:
+    """Each with cites that a later summary may take over."""
+    facts = [(name, fact) for name in FIELDS for fact in summary.facts.get(name, ())]
+    return [Quoted({"field": name, "cites": list(summary.cites(fact))}, (fact.text,), entry=False) for name, fact in facts]
 
 
 def _quoted(message: SourceMessage, sources: Sources) -> Quoted:

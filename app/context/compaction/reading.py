@@ -27,11 +27,6 @@ class SummaryRefused(LedgerError):
         self.reason: Refusal = reason
 
 
-def read_summary(text: str, from_seq: int, through_seq: int) -> Summary:
-    """The summary that a model wrote of the entries `from_seq` … `through_seq`, checked. Raises `SummaryRefused`."""
-    return check_summary(parse_summary(text, from_seq, through_seq))
-
-
 def parse_summary(text: str, from_seq: int, through_seq: int) -> Summary:
     """The facts of the JSON object that was asked for; words of another form are one fact without cites. Raises `SummaryRefused` (`blank`)."""
     facts = _structured(text.strip())

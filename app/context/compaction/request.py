@@ -5,7 +5,7 @@ the system text, and a word after the data says once more what is asked for. No 
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -26,6 +26,29 @@ FIT_TRIES_MAX = 8
 TEXT_CHARS_MIN = 160
 """A text is not cut shorter than this; beyond it the oldest entries are left out."""
 
+_ABOUT: Mapping[str, str] = {
+    "summary": "what happened, in its order",
+    "objective": "what the user wants to reach",
+    "acceptance_criteria": "by what it is known to be reached",
+    "scope": "what belongs to it, and what does not",
+    "constraints": "rules and wishes to keep to",
+    "permissions": "which recorded decision allowed or refused what, cited; never a permission of your own",
+    "plan": "the steps that were agreed on, and how far they are",
+    "state": "what is true now: results, values, what was changed",
+    "pending_work": "what was begun or promised and is not done",
+    "waits": "who or what is waited for",
+    "questions": "what was asked and is not answered",
+    "decisions": "what was decided, and why",
+    "rejected_alternatives": "what was decided against, and why",
+    "failures": "what was tried and did not work, with its error",
+    "do_not_retry": "what must not be tried again, and why",
+    "files": "files, documents, addresses and identifiers that are worked with",
+    "validation": "what was checked, and what came of it",
+    "blockers": "what keeps the work from going on",
+    "next_action": "what comes next",
+}
+_KEYS = "\n".join([f"- {name}: {_ABOUT[name]}" for name in FIELDS])
+
 INSTRUCTIONS = f"""You write the continuity summary of a conversation between a user, an assistant and its tools. The older part of the \
 conversation will not be sent any more, and your summary will stand in its place, so whoever goes on with the conversation knows of the older \
 part what you write and nothing else.
@@ -36,11 +59,14 @@ call no tool. Where facts of an earlier summary are quoted, bring them up to dat
 
 Answer with one JSON object and nothing else:
 {{"summary": [{{"text": "…", "cites": [12, 14]}}], "objective": […], …}}
-- Keys: {", ".join(FIELDS)}. Leave out a key for which there is nothing to say; write at least one fact.
-- A fact is one sentence or a few, at most {FACT_CHARS_MAX} characters, and `cites` names the 1 to {CITES_PER_FACT_MAX} sequence numbers of the \
-entries that it is told from. At most {FACTS_PER_FIELD_MAX} facts for a key.
-- permissions: say only which recorded decision it was, and cite it; never state a permission as your own.
-- Be exact about names, numbers, identifiers, file names and decisions. Write in the language of the conversation."""
+Its keys, each with what it is for; leave out those for which there is nothing to say, and write at least one fact:
+{_KEYS}
+
+A fact is one sentence or a few, at most {FACT_CHARS_MAX} characters, and `cites` names the 1 to {CITES_PER_FACT_MAX} sequence numbers of the \
+entries that it is told from. At most {FACTS_PER_FIELD_MAX} facts for a key, and each fact under one key alone.
+Be exact about names, numbers, identifiers, file names and decisions. Write in the language of the conversation."""
+
+_LENGTH = "The whole answer has to stay well below {} tokens, else it is lost: say first and in few words what is needed to go on."
 
 ASKED = "Write the continuity summary of the conversation that is quoted above, as the JSON object that was described."
 
@@ -55,7 +81,7 @@ def summary_sources(sources: Sources, plan: Plan, target: Target, *, instruction
     fits the target's input limit. The newest entry is always quoted, since nothing can be told of nothing: where there is no room for it the
     request does not fit.
     """
-    base = _base(sources, target, instructions)
+    base = _base(sources, target, instructions, output_tokens)
     lines = quoted(sources, plan)
     asking = replace(target, model=replace(target.model, params={**target.model.params, "max_output_tokens": output_tokens}))
     room = sum(_size(line, None) for line in lines)
@@ -81,9 +107,10 @@ def _edge(figures: Budget) -> float:
     return figures.total * (1 + figures.error_band)
 
 
-def _base(sources: Sources, target: Target, instructions: str | None) -> Sources:
+def _base(sources: Sources, target: Target, instructions: str | None, output_tokens: int) -> Sources:
     """The sources without what a summary is not made of, for an agent that has one instruction and no tools."""
-    text = INSTRUCTIONS if instructions is None else f"{INSTRUCTIONS}\n\nWhat is asked for beside that: {instructions}"
+    text = f"{INSTRUCTIONS}\n{_LENGTH.format(output_tokens)}"
+    text = text if instructions is None else f"{text}\n\nWhat is asked for beside that: {instructions}"
     system = RendererSpec("system", _SYSTEM, {"text": text})
     agent = replace(
         sources.agent,

@@ -4,12 +4,14 @@ The order: the request and its call's row, the call, the checks, the artifact, t
 projection is the one from before.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import urandom
 from uuid import UUID
 
 from app.config.limits import APPEND_TRIES_MAX
+from app.context.budget import on_scale
 from app.context.compaction.candidate import candidate
 from app.context.compaction.excerpt import excerpt
 from app.context.compaction.reading import SummaryRefused, check_summary, parse_summary
@@ -110,7 +112,7 @@ class Attempts:
         said: Said | None = None
         try:
             if job.driver.kind == "excerpt":
-                found = await self._measured(running, job, asked, requested_seq, self._excerpt(job), None)
+                found = await self._measured(running, job, asked, requested_seq, await self._excerpt(job), None)
             else:
                 said = await self._said(running, job, asked)
                 found = await self._of_model(running, job, asked, requested_seq, said)
@@ -142,11 +144,11 @@ class Attempts:
         except _Refused as refused:
             if not job.driver.fallback or refused.outcome != "failed" or refused.reason == "cancelled":
                 raise
-        return await self._measured(running, job, asked, requested_seq, self._excerpt(job), None)
+        return await self._measured(running, job, asked, requested_seq, await self._excerpt(job), None)
 
-    def _excerpt(self, job: Job) -> Summary:
+    async def _excerpt(self, job: Job) -> Summary:
         try:
-            return excerpt(job.main.sources, job.found)
+            return await asyncio.to_thread(excerpt, job.main.sources, job.found)
         except SummaryRefused as refused:
             raise _Refused("failed", refused.reason) from None
 
@@ -189,13 +191,18 @@ class Attempts:
         return _Accepted(replace(checkpoint, tokens_after=after), artifact)
 
     async def _weight(self, running: Running, job: Job, checkpoint: Checkpoint) -> int:
-        """The tokens of the whole request behind that checkpoint, counted as the request before was."""
+        """The tokens of the whole request behind that checkpoint, counted as the request before was; where the provider does not answer, in
+        proportion to its count of that one."""
         main, key = job.main, running.facts.key
         sources = candidate(main.sources, job.found, checkpoint)
         prepared = await patiently(lambda: self._inputs.compiled(key.tenant, key.session, main.window, sources, running.media))
         if main.budget.method == "exact":
             prepared = await self._counts.weighed(prepared)
-        return prepared.budget.total
+        return (
+            prepared.budget.total
+            if prepared.budget.method == main.budget.method
+            else on_scale(main.budget, main.compiled.measured, prepared.budget.total)
+        )
 
     async def _accept(self, running: Running, job: Job, asked: Asked, said: Said | None, found: _Accepted, *, release: bool) -> Compacted:
         """Stores the artifact, then the checkpoint that names it, with the line on which it stands for what it covers."""
@@ -203,7 +210,7 @@ class Attempts:
         await patiently(lambda: self._blobs.put(key.tenant, key.session, found.artifact))
         done = Compacted("compacted", body.tokens_before, body.covers_through_seq, body.checkpoint_id, body.tokens_after)
         for _ in range(APPEND_TRIES_MAX):
-            mark = Covered(body.checkpoint_id, running.head_seq + 1, body.covers_through_seq)
+            mark = Covered(body.checkpoint_id, running.head_seq + 1, job.found.reads_from_seq - 1)
             line = covered(job.main.window.line, mark).encode()
             draft = replace(drafted(job, body.kind, body.encode(), running.number), line=line, blobs=(body.artifact,))
             if await self._committed(running, draft, asked, said, [completed(job, done)], release=release):

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Literal
 
 from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX
+from app.context.budget import on_scale
 from app.context.compaction.candidate import floor_tokens
 from app.context.compaction.plan import Plan, plan
 from app.services.inputs import Prepared
@@ -44,6 +45,7 @@ class Choices:
             return Choice("nothing_to_compact", keep)
         newest = found if newest_only else plan(compiled, keep, newest_only=True) or found
         count = self._targets.counter(prepared.target.estimator).repeated
-        if not prepared.budget.would_fit(floor_tokens(compiled, newest, count)):
+        floor = on_scale(prepared.budget, compiled.measured, floor_tokens(compiled, newest, count))
+        if not prepared.budget.would_fit(floor):
             return Choice("declined_floor", keep, found)
         return Choice("compacted", keep, found)

@@ -29,7 +29,7 @@ class Preflight:
         """Makes an attempt where compaction is due, may be tried and finds something. True: whatever came of it, the input is made anew."""
         if not prepared.budget.presses:
             return False
-        attempt = next_attempt(running.life, step.move.step_index, fits=prepared.budget.fits)
+        attempt = next_attempt(running.life, step.move, fits=prepared.budget.fits)
         if attempt is None:
             return False
         try:

@@ -1,19 +1,22 @@
 """The request that a summary is asked for with: made for the attempt, and made again for who asks what was sent."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Self
 from uuid import UUID
 
-from app.config.limits import COMPILE_ON_LOOP_MESSAGES_MAX, SUMMARY_OUTPUT_TOKENS_MAX
+from app.config.limits import SUMMARY_OUTPUT_TOKENS_MAX
 from app.context.compaction.plan import Plan
 from app.context.compaction.request import summary_sources
 from app.context.sources import Sources
+from app.models.efforts import EFFORTS
 from app.models.resolve import Limits, ModelChoice, Target
 from app.services.inputs import Inputs, Prepared
-from app.services.stored_contents import done
 from app.services.targets import Targets
+
+_THINKING = "minimal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +47,20 @@ class SummaryRequests:
         self._targets = targets
 
     def target(self, main: Sources, model: ModelChoice | None) -> Target:
-        """Who summarises, asked for no more than a summary takes. Raises `Invalid` for a model that is not configured (any more)."""
+        """Who summarises, asked for no more than a summary takes. Raises `Invalid` for a model that is not configured (any more).
+
+        The call's own model is asked to think little, whatever it does else: its thinking would leave a summary no room below the cap.
+        """
         target = main.target if model is None else self._targets.resolve(model, _limits(main, model), "/driver/model")
         output = min(SUMMARY_OUTPUT_TOKENS_MAX, target.limits.max_output_tokens)
         params = {**target.model.params, "max_output_tokens": output}
+        if model is None and (wanted := (params.get("reasoning") or {}).get("effort")) is not None:
+            params["reasoning"] = {"effort": min(wanted, _THINKING, key=EFFORTS.index)}
         return replace(target, model=replace(target.model, params=params))
 
     async def made(self, tenant: UUID, session: UUID, main: Prepared, asking: Asking) -> Prepared:
         """The request for a summary of the older part of `main`. Raises `Invalid` and `InvalidOrigins`."""
         target = self.target(main.sources, asking.model)
-        aside = len(main.sources.messages) > COMPILE_ON_LOOP_MESSAGES_MAX
         make = partial(
             summary_sources,
             main.sources,
@@ -63,7 +70,8 @@ class SummaryRequests:
             output_tokens=target.model.params["max_output_tokens"],
             count=self._targets.counter(target.estimator).repeated,
         )
-        return await self._inputs.compiled(tenant, session, main.window, await done(make, aside=aside))
+        # Of few messages or many, it holds the text of all of them, and that is counted.
+        return await self._inputs.compiled(tenant, session, main.window, await asyncio.to_thread(make), aside=True)
 
 
 def _limits(main: Sources, model: ModelChoice) -> Limits | None:

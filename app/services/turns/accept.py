@@ -179,6 +179,9 @@ class Acceptance:
             if through is None:
                 if opening.repeats.number != session.last_turn:
                     raise not_retryable()
+                mark = session.line.covered
+                if mark is not None and mark.through_seq >= (opening.repeats.input_seq or 0):
+                    raise Conflict("A checkpoint stands for the input of this turn; regenerate it, on a line that holds it.", "not-retryable")
                 return opening.repeats.follows, None
             return opening.repeats.follows, rewound(await ledger.line_again(tenant, session.session_id, through), through, next_seq)
         if opening.follows is None:

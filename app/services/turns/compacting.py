@@ -81,10 +81,11 @@ class Compactions:
         for left in reversed(range(APPEND_TRIES_MAX)):
             self._desk.check_open()
             session = await self._desk.views.session(tenant, session_id)
-            if wanted.expected_head not in (None, session.head_seq):
-                raise HeadMismatch(session.head_seq)
             session = await self._endings.make_room(tenant, session, REFUSING)
-            prepared = await self._counts.weighed(await self._inputs.prepare(tenant, session.session_id, Ask()))
+            prepared = await self._inputs.prepare(tenant, session.session_id, Ask())
+            if wanted.expected_head not in (None, prepared.sources.head_seq):
+                raise HeadMismatch(prepared.sources.head_seq)
+            prepared = await self._counts.weighed(prepared)
             if driver is not None:
                 self._attempts.check(prepared, driver)
             choice = await self._chosen(prepared, wanted.keep_recent_tokens)

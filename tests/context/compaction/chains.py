@@ -1,6 +1,7 @@
 """Ledgers of plain turns, and the checkpoint that a plan of them would become."""
 
 from app.context.compaction.plan import Plan
+from app.context.compaction.reading import check_summary, parse_summary
 from app.context.sources import Sources
 from app.entries.compactions import Checkpoint
 from app.entries.summaries import Fact, Summary
@@ -37,3 +38,8 @@ def accepted(sources: Sources, plan: Plan, *facts: Fact, checkpoint_id: str = "c
         agents=plan.agents,
         user_messages=plan.user_messages,
     )
+
+
+def read_summary(text: str, from_seq: int, through_seq: int) -> Summary:
+    """What a model wrote of the entries `from_seq` … `through_seq`, in the service's two steps. Raises `SummaryRefused`."""
+    return check_summary(parse_summary(text, from_seq, through_seq))

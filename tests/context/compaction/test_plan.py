@@ -27,15 +27,15 @@ def test_the_newest_turns_that_fit_stay_and_exactly_at_the_limit_they_fit():
     found = compiled(ledger.sources())
     all_of_them = weight(ledger, 1, 2, 3)
     assert plan(found, all_of_them) is None, "vector 11: everything fits, exactly at the limit"
-    assert plan(found, all_of_them - 1) == Plan(4, 5, 4, weight(ledger, 1), weight(ledger, 2, 3), 1, 1, 1, ("nurse",))
+    assert plan(found, all_of_them - 1) == Plan(4, 5, 4, weight(ledger, 1), weight(ledger, 2, 3), 1, 1, 1, ("nurse",), 5)
     assert plan(found, weight(ledger, 2, 3)) == plan(found, all_of_them - 1)
-    assert plan(found, weight(ledger, 2, 3) - 1) == Plan(8, 9, 8, weight(ledger, 1, 2), weight(ledger, 3), 2, 1, 2, ("nurse",))
+    assert plan(found, weight(ledger, 2, 3) - 1) == Plan(8, 9, 8, weight(ledger, 1, 2), weight(ledger, 3), 2, 1, 2, ("nurse",), 9)
 
 
 @pytest.mark.req("S1-28", "T-06")
 def test_the_newest_turn_stays_whatever_it_weighs():
     ledger = turns(Ledger(), 1, 2)
-    expected = Plan(4, 5, 4, weight(ledger, 1), weight(ledger, 2), 1, 1, 1, ("nurse",))
+    expected = Plan(4, 5, 4, weight(ledger, 1), weight(ledger, 2), 1, 1, 1, ("nurse",), 5)
     assert plan(compiled(ledger.sources()), 0) == expected
     assert plan(compiled(ledger.sources(running_turn=2)), 0) == expected
     assert plan(compiled(turns(Ledger(), 1).sources()), 0) is None, "one oversized turn is left alone"

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.context.compaction.reading import SummaryRefused, check_summary, parse_summary, read_summary
+from app.context.compaction.reading import SummaryRefused, check_summary, parse_summary
 from app.entries.summaries import CITES_PER_FACT_MAX, FACT_CHARS_MAX, FACTS_PER_FIELD_MAX, FIELDS, SUMMARY_BYTES_MAX, Fact, Summary
+from tests.context.compaction.chains import read_summary
 from tests.strategies import HOSTILE, texts
 
 pytestmark = [pytest.mark.req("X-54", "S3-32")]

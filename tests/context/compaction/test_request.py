@@ -16,10 +16,10 @@ from app.context.sources import InForce, Overrides, Sources
 from app.entries.messages import Message, Status
 from app.entries.parts import Blob, Media, Opaque, Reasoning, Text
 from app.entries.prunings import PrunedResult
-from app.entries.summaries import Fact
+from app.entries.summaries import FIELDS, Fact
 from app.formats.registry import FORMATS
 from app.models.resolve import Limits, Target
-from tests.context.compaction.chains import accepted, turns
+from tests.context.compaction.chains import accepted, read_summary, turns
 from tests.context.compaction.test_plan import compiled
 from tests.strategies import TOOL_DOCUMENTS, Ledger, agent, call, sources, target, tokens
 
@@ -57,7 +57,10 @@ def lines(found: Compiled) -> list[dict[str, Any]]:
 def test_it_is_one_user_message_behind_instructions_and_declares_nothing():
     busy = agent(tools=TOOL_DOCUMENTS, plan={"enabled": True}, skills=[{"name": "triage", "text": "Ask."}])
     found = asked(turns(Ledger(), 1, 2).sources(busy, overrides=Overrides(tool_choice="required")))
-    assert [section.text for section in found.request.system] == [INSTRUCTIONS]
+    (section,) = found.request.system
+    assert section.text.startswith(INSTRUCTIONS)
+    assert f"below {OUTPUT} tokens" in section.text
+    assert [line.split(":")[0][2:] for line in section.text.split("\n") if line.startswith("- ")] == list(FIELDS)
     assert [message.role for message in found.request.messages] == ["user"]
     assert (found.request.tools, found.request.tool_choice, found.request.allowed_tools) == ((), None, None)
     assert words(found).endswith(ASKED)
@@ -126,6 +129,22 @@ def test_an_earlier_summary_comes_first_and_is_brought_up_to_date():
     assert [line["seq"] for line in lines(found)[1:]] == [5, 6, 7, 8]
     assert 'from_seq="1" through_seq="8"' in words(found)
     assert not any(message.origin.to_json()["type"] == "compaction" for message in found.request.messages)
+
+
+@pytest.mark.req("X-51", "X-54")
+@pytest.mark.parametrize("cites", [(1, 3), ()], ids=["structured", "prose"])
+def test_facts_of_an_earlier_summary_may_be_kept_as_they_are_quoted(cites: tuple[int, ...]):
+    ledger = turns(Ledger(), 1, 2)
+    first = plan(compiled(ledger.sources()), 0)
+    assert first is not None
+    body = accepted(ledger.sources(), first, Fact("They spoke.", cites))
+    later = turns(ledger, 3).sources(messages=tuple(ledger.messages[4:]), checkpoint=InForce(8, body))
+    made = plan(compiled(later), 0)
+    assert made is not None
+    fact = lines(request(later, made, small(128_000)))[0]
+    new = {"text": "Again.", "cites": [made.covers_through_seq]}
+    told = json.dumps({fact["field"]: [{"text": fact["content"][0], "cites": fact["cites"]}, new]})
+    assert read_summary(told, made.from_seq, made.covers_through_seq).facts["summary"][0].text == "They spoke."
 
 
 @pytest.mark.req("S3-32", "X-26")

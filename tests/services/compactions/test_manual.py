@@ -11,7 +11,7 @@ from tests.services.world import World
 SLOW: dict[str, Any] = {"text": "slow words " * 40, "chunk_chars": 10, "delay_ms": 40}
 
 
-@pytest.mark.req("X-47", "X-50", "X-52", "S2-42", "S3-31", "T-18")
+@pytest.mark.req("S0-33", "S0-34", "S0-36", "S1-01", "X-47", "X-50", "X-52", "S2-42", "S3-31", "T-18")
 async def test_a_summary_takes_the_place_of_older_turns_for_the_model_alone(world: World) -> None:
     session = await long_session(world)
     transcript, before = await world.raw(session), await world.ledger(session)
@@ -30,6 +30,7 @@ async def test_a_summary_takes_the_place_of_older_turns_for_the_model_alone(worl
     )  # fmt: skip
     shown = await world.input(session)
     assert shown["budget"]["total"] == found["tokens_after"]
+    assert len(transcript) > len(shown["body"]["messages"])
     assert shown["source_map"]["sources"][0] == {
         "type": "compaction",
         "checkpoint_id": found["checkpoint_id"],
@@ -202,3 +203,25 @@ async def test_the_text_of_the_artifact_is_what_its_entry_says(world: World) -> 
     assert answer.json() == body["summary"]
     assert len(body["summary"]["salt"]) == 32
     assert answer.json()["facts"] == {"summary": [{"text": SHORT["text"], "cites": []}]}
+
+
+@pytest.mark.req("S1-28", "X-45")
+async def test_a_turn_whose_input_is_covered_is_regenerated_and_not_retried(world: World) -> None:
+    """Its input would be in no request of the retry: what was appended behind it is the newest turn."""
+    script = [*[{"text": "answer"}] * 3, {"error": {"status": 400}}, {"text": "now"}]
+    session = await long_session(world, turns=3, script=script)
+    failed = await world.turn(session, "THE QUESTION " + "river " * 40)
+    assert failed["status"] == "failed"
+    said = {"entries": [{"kind": "user_message", "parts": [{"type": "text", "text": "appended"}]}]}
+    await world.call("POST", f"/sessions/{session}/entries", 201, json=said)
+    assert (await compact(world, session, keep_recent_tokens=1))["covers_through_seq"] > failed["input_seq"]
+    path, before = f"/sessions/{session}/turns/{failed['id']}", await world.ledger(session)
+    refused = (await world.call("POST", f"{path}/retry", 409, json={})).json()
+    assert (refused["code"], "egenerate" in refused["detail"]) == ("not-retryable", True)
+    assert await world.ledger(session) == before
+    again = (await world.call("POST", f"{path}/regenerate", 200, json={})).json()
+    assert again["status"] == "completed", again
+    (call,) = again["calls"]
+    sent = (await world.call("GET", f"/sessions/{session}/calls/{call}/model-input", 200)).json()["body"]["messages"]
+    assert "THE QUESTION" in str(sent[-1])
+    await whole(world, session)

@@ -48,15 +48,17 @@ async def test_a_call_that_presses_is_preceded_by_a_summary_and_everything_is_to
     assert own[-1]["kind"] == "turn_settled"
     (call,) = await calls(world, session)
     assert (call["turn_id"], call["purpose"], call["status"]) == (turn["id"], "compaction", "completed")
+    sent = [one["budget"] for one in await calls(world, session, "main")]
+    assert max(one["total"] for one in sent) < sent[0]["trigger"] <= done["tokens_before"] * (1 + sent[0]["error_band"])
     again = await world.events(session, turn["id"])
     assert [(frame.id, frame.event, frame.data) for frame in again] == [(frame.id, frame.event, frame.data) for frame in found]
     seen = await world.raw(session)
     sources = (await world.input(session))["source_map"]["sources"]
     assert sources[0]["type"] == "compaction"
-    sent = [source["seq"] for source in sources[1:]]
-    covered = [entry["seq"] for entry in seen if entry["seq"] < sent[0]]
-    assert covered + sent == [entry["seq"] for entry in seen], "whole turns, from a message of a user on, and nothing lost to a person"
-    assert next(entry["kind"] for entry in seen if entry["seq"] == sent[0]) == "user_message"
+    kept = [source["seq"] for source in sources[1:]]
+    covered = [entry["seq"] for entry in seen if entry["seq"] < kept[0]]
+    assert covered + kept == [entry["seq"] for entry in seen], "whole turns, from a message of a user on, and nothing lost to a person"
+    assert next(entry["kind"] for entry in seen if entry["seq"] == kept[0]) == "user_message"
     assert len(seen) > len(sources)
     await whole(world, session)
 

@@ -113,3 +113,22 @@ async def test_a_summary_is_asked_for_with_a_cap_without_tools_and_by_the_model_
     assert min(value for key, value in asked.items() if key in ("max_tokens", "max_completion_tokens")) == 4_096
     assert "By another." in str((await world.input(session))["body"]["messages"])
     await whole(world, session)
+
+
+@pytest.mark.req("X-49")
+@pytest.mark.parametrize("own", [True, False], ids=["the call's own model", "the driver's"])
+async def test_a_model_that_thinks_much_does_so_in_a_summary_only_where_the_driver_asks_for_it(world: World, own: bool) -> None:
+    params = {"dialect": "anthropic-messages", "reasoning": {"effort": "high"}, "compaction_script": [SHORT]}
+    thinking = {"upstream": "scripted", "name": "claude-sonnet-4-5", "params": params}
+    limits = {"context_window": 60_000, "max_output_tokens": 8_000}
+    driver = {"kind": "model"} if own else {"kind": "model", "model": thinking}
+    session = await long_session(world, [SHORT], agent={"limits": limits}, driver=driver)
+    await world.call("PATCH", f"/sessions/{session}", 200, json={"model": thinking})
+    turn = (await world.call("POST", f"/sessions/{session}/model-input", 200, json={"input": "go on"})).json()["body"]
+    assert turn["thinking"]["budget_tokens"] > 4_096
+    assert (await compact(world, session))["outcome"] == "compacted"
+    (call,) = await calls(world, session)
+    asked = (await world.call("GET", f"/sessions/{session}/calls/{call['id']}/model-input", 200)).json()["body"]
+    assert asked["max_tokens"] == 4_096
+    assert asked["thinking"]["type"] == ("disabled" if own else "enabled")
+    await whole(world, session)
