@@ -6,7 +6,7 @@ from uuid import UUID
 
 from app.config.limits import ERASED_PAGE_ENTRIES, ERASED_SESSIONS_MAX
 from app.entries.compactions import Checkpoint
-from app.services.erasures.receipts import KEPT_OF_SESSION, receipt, remaining
+from app.services.erasures.receipts import KEPT_OF_SESSION, KEPT_OF_USER, receipt, remaining
 from app.services.session_ids import session_uuid
 from app.storage.erasures import Emptied
 from app.storage.store import Store
@@ -29,11 +29,11 @@ class Deletions:
 
     async def _erase(self, tenant: UUID, session: UUID | None, user: str | None) -> dict[str, Any]:
         begun = await self._store.erasures.begin(tenant, session, user, ERASED_SESSIONS_MAX)
-        counts = Counter({"entries": 0, "summaries": 0, "blobs": 0})
+        counts = Counter({"entries": 0, "summaries": 0, "blobs": 0, **begun.counts})
         for one in begun.sessions:
             step = Emptied(0, {})
             while step.last_seq is not None:
                 step = await self._store.erasures.empty(tenant, one, step.last_seq, ERASED_PAGE_ENTRIES, Checkpoint.kind)
                 counts.update(step.counts)
         remains = remaining(await self._store.erasures.remains())
-        return receipt(begun.sessions, begun.erased_at, {**counts, **begun.counts}, KEPT_OF_SESSION, remains)
+        return receipt(begun.sessions, begun.erased_at, counts, KEPT_OF_SESSION if user is None else KEPT_OF_USER, remains)
