@@ -17,6 +17,7 @@ from app.storage.rows import SessionRow
 
 _ERASE = "SELECT * FROM ledger.erase_v1($1, $2, $3, $4)"
 _MORE = "SELECT * FROM ledger.erase_more_v1($1, $2, $3, $4, $5, $6)"
+_BEGUN = "SELECT * FROM ledger.erasures_begun_v1($1, $2)"
 _FAMILY = "SELECT * FROM ledger.family_v1($1, $2, $3, $4)"
 _REDACT = "SELECT * FROM ledger.redact_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
 _REMAINS = "SELECT * FROM ledger.remains_v1()"
@@ -94,6 +95,10 @@ class Erasures:
         """Empties at most `limit` entries behind a seq of a session whose erasure has begun, and behind the last one its blobs."""
         row = (await self._pool.fetch(_MORE, tenant, session, after_seq, limit, summary_kind, format_id(SESSION, session)))[0]
         return Emptied(row["last_seq"], _counts(row, ("entries", "summaries", "blobs", "answers")))
+
+    async def begun(self, older_than_seconds: float, limit: int) -> list[tuple[UUID, UUID]]:
+        """Tenant and id of sessions whose erasure began that long ago and did not come to its end, the oldest first."""
+        return [(row[0], row[1]) for row in await self._pool.fetch(_BEGUN, older_than_seconds, limit)]
 
     async def family(self, tenant: UUID, session: UUID, seq: int, limit: int) -> list[Relative]:
         """At most `limit` of the sessions with one origin, by id; none for an unknown session."""
