@@ -78,11 +78,16 @@ async def test_a_database_with_data_is_brought_up_and_its_processes_go_on(older_
         (usage,) = await store.usage.list(tenant, session)
         assert (usage.upstream, usage.model, usage.calls, usage.input, usage.output) == ("u", "m", 3, 9, 6)
         verified = await store.ledger.verify(tenant, session)
+        assert verified is not None
         assert (verified.entries, verified.problems) == (8, ())
-        assert (await store.sessions.get(tenant, session)).line == line
+        row = await store.sessions.get(tenant, session)
+        assert row is not None
+        assert row.line == line
         fork = uuid4()
         forked = NewEntry("session_forked", "{}", line=line.encode())
         await store.ledger.append(tenant, fork, Append(entries=(forked,), open=OpenSession(parent=session, parent_seq=5), expected_head=5))
-        assert (await store.sessions.get(tenant, fork)).turn_count == 2
+        row = await store.sessions.get(tenant, fork)
+        assert row is not None
+        assert row.turn_count == 2
     finally:
         await store.close()
