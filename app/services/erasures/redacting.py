@@ -105,7 +105,8 @@ class Redactions:
         for one in sharing:
             await self._derived(tenant, one, row, entry, body, state, found)
         told = redaction(entry.seq, entry.kind, reason, body)
-        appended = [(row.session_id, NewEntry(told.kind, told.encode())), *_deselected(sharing, found.checkpoints)]
+        # In each of them, so that its head moves: who has read it asks again, and who follows it hears of it.
+        appended = [*[(one.session_id, NewEntry(told.kind, told.encode())) for one in sharing], *_deselected(sharing, found.checkpoints)]
         redact = Redact(entry.seq, found.since, _FIGURES, family, found.emptied, appended, SUMMARY_MEDIA_TYPE)
         done = await self._store.erasures.redact(tenant, row.session_id, redact)
         remains = remaining(await self._store.erasures.remains())
