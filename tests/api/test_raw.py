@@ -149,7 +149,7 @@ async def test_both_walks_give_every_entry_once(client: httpx.AsyncClient) -> No
 async def test_lines_say_what_pages_say(client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever spells them: runs without a blob in the database, runs with one and those in falling order in the service."""
     monkeypatch.setattr("app.storage.ledger.LINES_RUN_ENTRIES", 3)
-    monkeypatch.setattr("app.services.transcripts.LINES_PAGE_ENTRIES", 7)
+    monkeypatch.setattr("app.storage.line_pages.LINES_PAGE_ENTRIES", 7)
     session = await open_session(client)
     said = [message(text) for text in ("a", "b", "c", "d", "e" * 50_000, "f", "g", "h", "i", "é\n\u2028", "k" * 40_000, "l")]
     await post(client, session, *said)
