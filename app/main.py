@@ -139,9 +139,9 @@ class House:
         desk = Desk(store, writer, revisions, states, targets, views, streams, loop, new_uuid(), settings.lease_seconds)
         if settings.fetch_media != "off":
             desk.fetch = outbound.media(private=settings.fetch_media == "any").fetch
-        endings = Endings(desk)
+        endings, deletions = Endings(desk), Deletions(store)
         self._keeper = Keeper(
-            desk, endings, delta_retention_seconds=settings.delta_retention_seconds, idempotency_seconds=settings.idempotency_seconds
+            desk, endings, deletions, delta_retention_seconds=settings.delta_retention_seconds, idempotency_seconds=settings.idempotency_seconds
         )
         self._readiness = Readiness(store, settings)
         self._transcripts = Transcripts(store, heartbeat_seconds=settings.heartbeat_seconds)
@@ -174,7 +174,7 @@ class House:
             explanations=Explanations(store, explain),
             imports=Imports(store, writer, agents),
             exports=Exports(store),
-            deletions=Deletions(store),
+            deletions=deletions,
             redactions=Redactions(store),
             readiness=self._readiness,
             metrics=make_metrics() if settings.metrics_enabled else None,

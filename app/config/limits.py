@@ -269,8 +269,14 @@ MEDIA_FETCHES_MAX: Final = 16
 ERASED_SESSIONS_MAX: Final = 1_000
 """Sessions of a user that one request erases: they are locked together."""
 
-ERASED_PAGE_ENTRIES: Final = 20_000
+ERASED_PAGE_ENTRIES: Final = 5_000
 """Entries that one statement of an erasure empties."""
+
+ERASURE_SECONDS: Final = 600
+"""An erasure that began longer ago and is not at its end was cut off."""
+
+ERASURES_PER_SWEEP_MAX: Final = 100
+"""Erasures that were cut off, ended by one sweep."""
 
 FAMILY_SESSIONS_MAX: Final = 1_000
 """Sessions with one origin that a redaction reaches: they are locked together."""

@@ -44,7 +44,7 @@ class Clearing:
             row = await self._sessions.row(tenant, session)
             known = None if key is None else await self._store.idempotency.find(tenant, key.route, key.key)
             if known is not None and key is not None:
-                if known.request_digest != key.digest:
+                if not known.answers(key.digest):
                     raise KeyReused
                 return await self._replayed(tenant, session, known)
             if expected_head is not None and expected_head != row.head_seq:

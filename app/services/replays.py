@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from uuid import UUID
 
-from app.entries.errors import KeyReused
+from app.entries.errors import KeyReused, SessionErased
 from app.entries.ids import SESSION, parse_id
 from app.services.turns.inputs import IdempotencyKey
 from app.storage.idempotency import Idempotency
@@ -24,7 +24,8 @@ class Replays:
     async def once(self, tenant: UUID, key: IdempotencyKey | None, make: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
         """The answer's JSON text, made now or kept from the first time, and whether it was kept. Raises `KeyReused`.
 
-        A failure of `make` consumes no key. Two first requests at once may both make it; the one kept first answers both.
+        A failure of `make` consumes no key. Raises `SessionErased` where the first answer was erased with the sessions that it tells of.
+        Two first requests at once may both make it; the one kept first answers both.
         """
         if key is None:
             return await make(), False
@@ -34,6 +35,8 @@ class Replays:
                 raise KeyReused
             if found.body is not None:
                 return found.body, True
+            if found.session is None:  # what it made, sessions that no route names, was erased; it is not made again
+                raise SessionErased
         made = await make()
         write = IdempotencyWrite(key.route, key.key, key.digest, 200, made, session=_session_of(key.route))
         kept = await self._rows.remember(tenant, write)

@@ -9,7 +9,7 @@ from typing import Literal
 from uuid import UUID
 
 from app.config.limits import BLOBS_LOADED_MAX, FOLLOW_POLL_MS_MAX, POLL_MS, RAW_PAGE_ENTRIES, RESPONSE_BYTES_MAX
-from app.entries.errors import NotFound
+from app.entries.errors import NotFound, SessionErased
 from app.entries.ids import is_blob_digest
 from app.entries.kinds import KINDS, Family
 from app.entries.messages import Body, Entry, decode, encode, with_parts
@@ -126,7 +126,8 @@ class Transcripts:
             yield ("\n".join(texts) + "\n").encode()
 
     async def follow(self, row: SessionRow, query: RawQuery) -> AsyncIterator[tuple[int, str] | None]:
-        """Entries from `after_seq` on as (seq, JSON), and those to come; None stands for silence. Ends when the service stops.
+        """Entries from `after_seq` on as (seq, JSON), and those to come; None stands for silence. Ends when the service stops, or the
+        session is erased.
 
         A line that is rewound meanwhile goes on: what was seen was seen, what comes is on the new line.
         """
@@ -149,7 +150,10 @@ class Transcripts:
                     quiet_ms = 0.0
                     yield None
                 wait_ms = min(wait_ms + POLL_MS // 4, FOLLOW_POLL_MS_MAX)
-                current = await self._store.sessions.get(row.tenant, row.session_id)
+                try:
+                    current = await self._store.sessions.get(row.tenant, row.session_id)
+                except SessionErased:
+                    return
 
     async def _filter(self, row: SessionRow, query: RawQuery) -> EntryFilter | None:
         """The read that a query means, pinned to the row's head; None where it can only be empty."""

@@ -7,6 +7,7 @@ from os import urandom
 from typing import Any
 from uuid import UUID
 
+from app.entries.ids import SESSION, format_id
 from app.entries.kinds import KINDS
 from app.entries.messages import NewEntry
 from app.storage import decode
@@ -15,9 +16,10 @@ from app.storage.pool import Pool
 from app.storage.rows import SessionRow
 
 _ERASE = "SELECT * FROM ledger.erase_v1($1, $2, $3, $4)"
-_MORE = "SELECT * FROM ledger.erase_more_v1($1, $2, $3, $4, $5)"
+_MORE = "SELECT * FROM ledger.erase_more_v1($1, $2, $3, $4, $5, $6)"
+_BEGUN = "SELECT * FROM ledger.erasures_begun_v1($1, $2)"
 _FAMILY = "SELECT * FROM ledger.family_v1($1, $2, $3, $4)"
-_REDACT = "SELECT * FROM ledger.redact_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+_REDACT = "SELECT * FROM ledger.redact_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
 _REMAINS = "SELECT * FROM ledger.remains_v1()"
 
 
@@ -50,10 +52,13 @@ class Relative:
 class Redact:
     """What one redaction does. `emptied`: session and seq of each entry; `appended`: session and entry, along their sessions' heads.
 
+    `since`: the first entry that held the text, `seq` or one before it. `figures`: routes, as LIKE patterns, whose kept answers stay.
     `artifact_type`: blobs of that media type go where no entry names them any more, also such as never had an entry.
     """
 
     seq: int
+    since: int
+    figures: Sequence[str]
     family: Sequence[Relative]
     emptied: Sequence[tuple[UUID, int]]
     appended: Sequence[tuple[UUID, NewEntry]]
@@ -88,8 +93,12 @@ class Erasures:
 
     async def empty(self, tenant: UUID, session: UUID, after_seq: int, limit: int, summary_kind: str) -> Emptied:
         """Empties at most `limit` entries behind a seq of a session whose erasure has begun, and behind the last one its blobs."""
-        row = (await self._pool.fetch(_MORE, tenant, session, after_seq, limit, summary_kind))[0]
-        return Emptied(row["last_seq"], _counts(row, ("entries", "summaries", "blobs")))
+        row = (await self._pool.fetch(_MORE, tenant, session, after_seq, limit, summary_kind, format_id(SESSION, session)))[0]
+        return Emptied(row["last_seq"], _counts(row, ("entries", "summaries", "blobs", "answers")))
+
+    async def begun(self, older_than_seconds: float, limit: int) -> list[tuple[UUID, UUID]]:
+        """Tenant and id of sessions whose erasure began that long ago and did not come to its end, the oldest first."""
+        return [(row[0], row[1]) for row in await self._pool.fetch(_BEGUN, older_than_seconds, limit)]
 
     async def family(self, tenant: UUID, session: UUID, seq: int, limit: int) -> list[Relative]:
         """At most `limit` of the sessions with one origin, by id; none for an unknown session."""
@@ -108,6 +117,9 @@ class Erasures:
                 tenant,
                 session,
                 redact.seq,
+                redact.since,
+                [format_id(SESSION, one.row.session_id) for one in redact.family if one.sharing],
+                redact.figures,
                 [one.row.session_id for one in redact.family],
                 [one.row.head_seq if one.sharing else None for one in redact.family],
                 [at for at, _ in redact.emptied],

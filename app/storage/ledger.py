@@ -7,7 +7,7 @@ from uuid import UUID
 
 from app.config.limits import LINES_PAGE_BYTES, LINES_RUN_ENTRIES, LIST_LIMIT_MAX, WINDOW_MESSAGES_MAX, WINDOW_PAGE_ENTRIES
 from app.entries.errors import Conflict
-from app.entries.kinds import SETTINGS_KINDS
+from app.entries.kinds import KINDS, SETTINGS_KINDS, Family
 from app.entries.line import PLAIN, Line, covered, decode_line
 from app.entries.messages import Entry
 from app.storage import decode
@@ -23,11 +23,12 @@ PROBLEMS_MAX = 100
 _PLAIN_LINE = "[[1,null,null]]"
 """The plain line where it has to be said."""
 
-_SETTINGS_KINDS = frozenset(SETTINGS_KINDS)
+_RARE_KINDS = frozenset(kind.name for kind in KINDS.values() if kind.family in (Family.SETTINGS, Family.FOLD))
+"""Kinds whose entries have an index of their own."""
 
 _WINDOW = "SELECT * FROM ledger.window_v2($1, $2, $3, $4, $5, $6, $7)"
 _ENTRIES = "SELECT * FROM ledger.entries_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-_SETTING_ENTRIES = "SELECT * FROM ledger.setting_entries_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+_KIND_ENTRIES = "SELECT * FROM ledger.kind_entries_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 _LINES = "SELECT * FROM ledger.entry_lines_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
 _SETTINGS = "SELECT * FROM ledger.settings_v1($1, $2, $3, $4)"
 _FORK = "SELECT message_count, turn_count, pieces FROM ledger.fork_v1($1, $2)"
@@ -96,8 +97,8 @@ class Ledger:
     async def entries(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> list[Entry]:
         """At most `limit` entries that fit, in the filter's order. An unknown session has none."""
         line, families, *bounds = _bounds(chosen)
-        if families is None and chosen.kinds is not None and set(chosen.kinds) <= _SETTINGS_KINDS:
-            rows = await self._pool.fetch(_SETTING_ENTRIES, tenant, session, line, *bounds, chosen.descending, limit)
+        if families is None and chosen.kinds is not None and set(chosen.kinds) <= _RARE_KINDS:
+            rows = await self._pool.fetch(_KIND_ENTRIES, tenant, session, line, *bounds, chosen.descending, limit)
         else:
             rows = await self._pool.fetch(_ENTRIES, tenant, session, line, families, *bounds, chosen.descending, limit)
         return [decode.entry(row) for row in rows]

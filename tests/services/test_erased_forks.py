@@ -66,12 +66,16 @@ async def test_an_entry_is_redacted_in_the_session_that_holds_it_and_everywhere(
     for session in (before, inner):
         await world.turn(session, "in the fork", overrides=PLAIN)
     assert (await redact(world, inner, seq, 409))["detail"].count(parent) == 1
+    tags = {session: (await world.call("GET", f"/sessions/{session}/raw", 200)).headers["etag"] for session in (parent, fork, inner)}
     untouched = (await world.call("GET", f"/sessions/{before}/calls", 200)).json()["data"]
     receipt = await redact(world, parent, seq)
     assert set(receipt["session_ids"]) == {parent, fork, inner}
     assert await tables_with(migrate_url, INPUT) <= KEPT
     await readable(world, inner, seq)
     for session in (parent, fork, inner):
+        assert (await world.call("GET", f"/sessions/{session}/raw", 200, headers={"if-none-match": tags[session]})).headers["etag"] != tags[session]
+        (told,) = [one["body"] for one in await world.ledger(session) if one["kind"] == "redaction"]
+        assert (told["seq"], told["redacted_kind"]) == (seq, "user_message")
         (entry,) = [one for one in await world.ledger(session) if one["seq"] == seq]
         assert entry["body"] is None
         seen = await world.input(session)

@@ -13,6 +13,7 @@ import pytest
 from app.api.app import OPERATIONS
 from app.config.settings import Settings
 from app.entries.ids import SESSION, parse_id
+from app.services.erasures import Deletions
 from app.services.minting import new_uuid
 from app.services.scope import LOCAL_TENANT
 from app.storage.store import open_store
@@ -196,3 +197,34 @@ async def test_only_admins_erase(settings: Settings) -> None:
             for method, path in (("DELETE", "/sessions/ses_x"), ("DELETE", "/users/u"), ("POST", "/sessions/ses_x/entries/1/redact")):
                 answer = await client.request(method, path, json={"reason": "x"} if method == "POST" else None)
                 assert (answer.status_code, answer.json()["code"]) == (403, "scope-missing")
+
+
+async def test_an_erasure_that_was_cut_off_is_swept_up(world: World, database_url: str, migrate_url: str) -> None:
+    cut, other = await full(world), await world.session(script=[{"text": "well"}])
+    store = await open_store(database_url, pool_size=1)
+    try:
+        await store.erasures.begin(LOCAL_TENANT, parse_id(SESSION, cut), None, 1)
+        await Deletions(store).sweep()
+        assert "entries" in await tables_with(migrate_url, INPUT), "it may be under way still"
+        await Deletions(store).sweep(0.0)
+        assert await store.erasures.begun(0.0, 10) == []
+    finally:
+        await store.close()
+    for trace in TRACES:
+        assert await tables_with(migrate_url, trace) == ({"user_states"} if trace in (USER, SHARED) else set()), trace
+    await gone(world, cut)
+    await world.call("GET", f"/sessions/{other}", 200)
+
+
+async def test_who_follows_a_session_live_hears_its_end_when_it_is_erased(socket_world: World, caplog: pytest.LogCaptureFixture) -> None:
+    world = socket_world
+    session = await world.session(script=[{"text": "well"}])
+    await world.turn(session)
+    async with world.client.stream("GET", f"/sessions/{session}/raw", headers={"accept": "text/event-stream"}) as answer:
+        lines = answer.aiter_lines()
+        while not (await anext(lines)).startswith("id: "):
+            pass
+        await world.call("DELETE", f"/sessions/{session}", 200)
+        async for _ in lines:
+            pass
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []

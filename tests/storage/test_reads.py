@@ -49,7 +49,7 @@ async def test_settings_are_found_among_what_was_said_as_by_any_other_reading(st
     more = [NewEntry(kind, "{}", hidden=hidden) for kind in ("state_changed", "agent_adopted") for hidden in (False, True)]
     await store.ledger.append(tenant, session, Append(entries=(*more, said(), NewEntry("rewound", "{}", line=line.encode()), *more)))
     every = await store.ledger.entries(tenant, session, EntryFilter(), 100)
-    for kinds in (("state_changed",), ("agent_adopted", "state_changed", "state_changed"), ("session_opened",), ()):
+    for kinds in (("state_changed",), ("agent_adopted", "state_changed", "state_changed"), ("session_opened",), ("rewound", "agent_adopted"), ()):
         for chosen in (
             EntryFilter(kinds=kinds),
             EntryFilter(kinds=kinds, hidden=False),

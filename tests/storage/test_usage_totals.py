@@ -1,7 +1,10 @@
 """Totals of usage as appends sum them up, and as the migration finds them in calls that were there before."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
+
+import pytest
 
 from app.storage.types import Append, CallWrite
 from tests.database.copies import connect
@@ -54,3 +57,16 @@ async def test_the_migration_sums_up_the_calls_of_every_tenant(store, tenant, mi
     assert [await store.usage.list(*one) for one in sessions] == kept
     forced = await fetch_as_admin(migrate_url, "SELECT relforcerowsecurity FROM pg_class WHERE relname IN ('calls', 'usage_totals')")
     assert [row[0] for row in forced] == [True, True]
+
+
+@pytest.mark.parametrize("odd", [r"\u0000", r"\ud800", r"\uDFff"])
+async def test_a_record_that_postgres_does_not_unpack_keeps_nobody_from_the_accuracy_of_the_others(store, tenant, odd):
+    session = await opened(store, tenant, entries=1)
+    for instructions in ("plain", odd):
+        record = f'{{"upstream":"u","model":"m","budget":{{"method":"exact","error_band":0,"total":2}},"instructions":"{instructions}"}}'
+        call = CallWrite(uuid4(), True, 1, 0, "main", "completed", 1, record, usage='{"input":2,"output":1,"source":"reported"}')
+        await store.ledger.append(tenant, session, Append(call=call))
+    (row,) = await store.calls.accuracy(tenant, datetime(2020, 1, 1, tzinfo=UTC))
+    assert (row.upstream, row.model, row.calls, row.within) == ("u", "m", 1, 1)
+    (totals,) = await store.usage.list(tenant, session)
+    assert (totals.calls, totals.input) == (2, 4)

@@ -9,16 +9,20 @@ from app.entries.ids import SESSION, format_id
 from app.entries.wire import timestamp
 from app.storage.erasures import Remains
 
-KEPT_OF_SESSION = (
+KEPT_OF_USER = (
     "The digest chain: of each entry seq, kind, times, flags, token count, agent name and digests; payload digests had salts, which are gone.",
     "Names of blobs, which are unsalted digests of their bytes, with media type and size: who has a file can tell that it was there.",
     "The session's id, counters, sums of usage, and the ids and figures of its turns and calls.",
+)
+KEPT_OF_SESSION = (
+    *KEPT_OF_USER,
+    "State that the user's sessions share, and what other sessions of the user recorded of it: erase the user.",
 )
 KEPT_OF_ENTRY = (
     "The entry's place in the digest chain with its kind, times, flags and token count; its payload digest had a salt, which is gone.",
     "Ids and names of its tool calls.",
     "Names of its blobs, which are unsalted digests of their bytes: who has a file can tell that it was there.",
-    "What other messages say again in their own words: redact each of them.",
+    "What other messages say again, the result of a called agent among them, and title and metadata of the session: redact or change each of them.",
 )
 
 
@@ -38,7 +42,7 @@ def receipt(
 
 def remaining(found: Remains) -> list[dict[str, Any]]:
     """What still holds erased rows: where, until when in words, and what the server says of it."""
-    vacuumed = "none was vacuumed yet" if found.vacuumed_at is None else f"the oldest last vacuum was at {timestamp(found.vacuumed_at)}"
+    vacuumed = "not every one was vacuumed yet" if found.vacuumed_at is None else f"the oldest last vacuum was at {timestamp(found.vacuumed_at)}"
     vacuum = "autovacuum is on" if found.autovacuum else "autovacuum is off: run VACUUM on the tables of the schema ledger"
     slots = f"{found.slots} replication slots" if found.slots else "no replication slot"
     archive = "archiving is off" if found.archive_mode == "off" else "archived segments stay as long as the operator keeps them"

@@ -11,11 +11,11 @@ from app.entries.errors import Conflict, Fault, HeadMismatch, Invalid, NotFound
 from app.entries.ids import SESSION, format_id
 from app.entries.kinds import MESSAGE_KINDS
 from app.entries.line import Line, covered
-from app.entries.messages import Answer, Body, Entry, NewEntry, decode
+from app.entries.messages import Answer, Body, Entry, NewEntry, ToolResult, decode
 from app.entries.redactions import Redaction
 from app.entries.settings import PlanChanged, SectionsRecorded, StateChanged
 from app.entries.summaries import SUMMARY_MEDIA_TYPE
-from app.entries.trace import ModelCallStarted
+from app.entries.trace import ApprovalDecided, ModelCallStarted
 from app.services.erasures.copies import PlanCopies, StateCopies, redaction, shared_state, tells_digests
 from app.services.erasures.receipts import KEPT_OF_ENTRY, receipt, remaining
 from app.services.session_ids import session_row
@@ -28,11 +28,15 @@ _PLAIN_LINE = "[[1,null,null]]"
 
 _DERIVED = (Checkpoint.kind, SectionsRecorded.kind, StateChanged.kind, PlanChanged.kind, ModelCallStarted.kind)
 
+_FIGURES = ("%/clear", "%/compactions")
+"""Routes whose answers tell ids and figures, and what was done for them must not be done again."""
+
 
 @dataclass(slots=True)
 class _Found:
-    """What goes with an entry: `emptied` by session and seq, and the checkpoints among them by id."""
+    """What goes with an entry: `emptied` by session and seq, and the checkpoints among them by id. `since` is the first that held its content."""
 
+    since: int
     emptied: list[tuple[UUID, int]] = field(default_factory=list)
     checkpoints: set[str] = field(default_factory=set)
 
@@ -94,13 +98,16 @@ class Redactions:
         state = StateCopies(StateChanged.decode(payload)) if body is None else None
         if state is not None:
             await self._refuse_in_force(tenant, row, state)
-        found = _Found([(row.session_id, entry.seq)])
+        found = _Found(entry.seq, [(row.session_id, entry.seq)])
+        if isinstance(body, ToolResult):
+            found.emptied += [(row.session_id, seq) for seq in await self._decided(tenant, row, entry, body)]
         sharing = [one.row for one in family if one.sharing]
         for one in sharing:
-            await self._derived(tenant, one, entry, body, state, found)
+            await self._derived(tenant, one, row, entry, body, state, found)
         told = redaction(entry.seq, entry.kind, reason, body)
-        appended = [(row.session_id, NewEntry(told.kind, told.encode())), *_deselected(sharing, found.checkpoints)]
-        redact = Redact(entry.seq, family, found.emptied, appended, SUMMARY_MEDIA_TYPE)
+        # In each of them, so that its head moves: who has read it asks again, and who follows it hears of it.
+        appended = [*[(one.session_id, NewEntry(told.kind, told.encode())) for one in sharing], *_deselected(sharing, found.checkpoints)]
+        redact = Redact(entry.seq, found.since, _FIGURES, family, found.emptied, appended, SUMMARY_MEDIA_TYPE)
         done = await self._store.erasures.redact(tenant, row.session_id, redact)
         remains = remaining(await self._store.erasures.remains())
         if state is not None and state.shared:
@@ -115,8 +122,10 @@ class Redactions:
         if shared is not None and state.held_by(shared_state(shared)):
             raise Conflict("The user's sessions share the value still: PATCH the state of one of them, then redact what held it.")
 
-    async def _derived(self, tenant: UUID, row: SessionRow, entry: Entry, body: Body | None, state: StateCopies | None, found: _Found) -> None:
-        """Adds what stands of the entry in the entries of a session that shares it."""
+    async def _derived(
+        self, tenant: UUID, row: SessionRow, holder: SessionRow, entry: Entry, body: Body | None, state: StateCopies | None, found: _Found
+    ) -> None:
+        """Adds what stands of the holder's entry in the entries of a session that shares it. Copies of a state may lie before it."""
         plans: list[tuple[int, PlanChanged]] = []
         in_force: StateChanged | None = None
         async for one, payload in self._made(tenant, row, 0 if state is not None else entry.seq - 1):
@@ -127,15 +136,19 @@ class Redactions:
                     if checkpoint.covers_through_seq >= entry.seq and line.holds(entry.seq):
                         found.emptied.append((row.session_id, one.seq))
                         found.checkpoints.add(checkpoint.checkpoint_id)
-                case SectionsRecorded.kind if one.seq > entry.seq:
+                case SectionsRecorded.kind if one.seq > found.since:
                     found.emptied.append((row.session_id, one.seq))
-                case ModelCallStarted.kind if one.seq > entry.seq and tells_digests(ModelCallStarted.decode(payload)):
+                case ModelCallStarted.kind if one.seq > found.since and tells_digests(ModelCallStarted.decode(payload)):
                     found.emptied.append((row.session_id, one.seq))
                 case PlanChanged.kind:
                     plans.append((one.seq, PlanChanged.decode(payload)))
                 case StateChanged.kind if state is not None:
                     in_force = StateChanged.decode(payload)
-                    if state.held_by(in_force.state) and (row.session_id, one.seq) not in found.emptied:
+                    if state.held_by(in_force.state):
+                        if one.seq <= (holder.parent_seq or 0):
+                            held = f"Entry {one.seq}, of a session that this one was forked from, holds the value too"
+                            raise Conflict(f"{held}: redact that one, and this one goes with it.")
+                        found.since = min(found.since, one.seq)
                         found.emptied.append((row.session_id, one.seq))
         if state is not None and in_force is not None and state.held_by(in_force.state):
             held = format_id(SESSION, row.session_id)
@@ -145,6 +158,12 @@ class Redactions:
             copies = PlanCopies(own)
             gone = [seq for seq, change in plans if change.call_id == body.call_id or copies.held_by(change)]
             found.emptied += [(row.session_id, seq) for seq in gone]
+
+    async def _decided(self, tenant: UUID, row: SessionRow, entry: Entry, result: ToolResult) -> list[int]:
+        """The decisions on the call of a result: the reason of one is what the result tells."""
+        told = [] if entry.turn is None else await self._store.ledger.turn_entries(tenant, row.session_id, entry.turn)
+        decided = [(one.seq, ApprovalDecided.decode(one.payload)) for one in told if one.kind == ApprovalDecided.kind and one.payload is not None]
+        return [seq for seq, one in decided if one.tool_call_id == result.tool_call_id]
 
     async def _made(self, tenant: UUID, row: SessionRow, after_seq: int) -> AsyncIterator[tuple[Entry, str]]:
         """The entries that the service derives from others, of one session, oldest first."""

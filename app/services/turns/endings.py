@@ -147,7 +147,8 @@ class Endings:
         """Gives back a session that was held for a compaction alone, with the compaction's end. False where something else happened."""
         desk = self._desk
         kinds = (CompactionRequested.kind, Checkpoint.kind, CompactionFailed.kind)
-        last = await desk.store.ledger.entries(tenant, session.session_id, EntryFilter(kinds=kinds, descending=True), 1)
+        own = EntryFilter(kinds=kinds, after_seq=session.parent_seq or 0, descending=True)  # a fork may share one that was under way
+        last = await desk.store.ledger.entries(tenant, session.session_id, own, 1)
         requested = last[0] if last and last[0].kind == CompactionRequested.kind and last[0].turn is None else None
         append = Append(
             expected_head=session.head_seq,

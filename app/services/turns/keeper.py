@@ -8,6 +8,7 @@ from uuid import UUID
 
 from app.config.limits import CLAIMS_PER_RENEWAL_MAX, PURGE_ROWS_MAX, RECOVERIES_PER_SWEEP_MAX
 from app.entries.errors import LedgerError, Unavailable
+from app.services.erasures import Deletions
 from app.services.running import Running
 from app.services.turns.desk import Desk
 from app.services.turns.endings import Endings
@@ -28,9 +29,10 @@ DRAIN_COMMIT_SECONDS = 5.0
 class Keeper:
     """Runs beside the turns for as long as the process serves; every task ends by cancellation alone."""
 
-    def __init__(self, desk: Desk, endings: Endings, *, delta_retention_seconds: float, idempotency_seconds: float) -> None:
+    def __init__(self, desk: Desk, endings: Endings, deletions: Deletions, *, delta_retention_seconds: float, idempotency_seconds: float) -> None:
         self._desk = desk
         self._endings = endings
+        self._deletions = deletions
         self._delta_retention_seconds = delta_retention_seconds
         self._idempotency_seconds = idempotency_seconds
 
@@ -42,6 +44,7 @@ class Keeper:
             ("watch", WATCH_SECONDS, self.watch),
             ("recover", min(period, 5.0), self.recover),
             ("purge", PURGE_SECONDS, self.purge),
+            ("sweep", PURGE_SECONDS, self._deletions.sweep),
             ("flush", streams.flush_seconds, streams.flush),
             ("poll", streams.poll_seconds, streams.poll),
             ("tick", streams.heartbeat_seconds / TICKS_PER_HEARTBEAT, streams.tick),

@@ -47,6 +47,7 @@ CREATE UNIQUE INDEX sessions_external ON ledger.sessions (tenant_id, coalesce(us
 CREATE INDEX sessions_user ON ledger.sessions (tenant_id, user_name) WHERE user_name IS NOT NULL;
 CREATE INDEX sessions_active ON ledger.sessions (tenant_id, active_on DESC);
 CREATE INDEX sessions_forks ON ledger.sessions (tenant_id, parent_session) WHERE parent_session IS NOT NULL;
+CREATE INDEX sessions_erasing ON ledger.sessions (erased_at) WHERE erased_at IS NOT NULL AND emptied_at IS NULL;
 
 CREATE TRIGGER refuse_delete BEFORE DELETE ON ledger.sessions FOR EACH ROW EXECUTE FUNCTION ledger.refuse_mutation();
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON ledger.sessions FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_mutation();
@@ -57,6 +58,8 @@ CREATE POLICY tenant_opens ON ledger.sessions FOR INSERT TO ledger_owner WITH CH
 CREATE POLICY tenant_advances ON ledger.sessions FOR UPDATE TO ledger_owner USING (tenant_id = ledger.current_tenant());
 CREATE POLICY backup_reads ON ledger.sessions FOR SELECT TO ledger_backup USING (true);
 CREATE POLICY tenant_erases ON ledger.sessions FOR UPDATE TO ledger_eraser USING (tenant_id = ledger.current_tenant());
+CREATE POLICY relay_sweeps ON ledger.sessions FOR SELECT TO ledger_relay USING (erased_at IS NOT NULL AND emptied_at IS NULL);
 GRANT SELECT ON ledger.sessions TO ledger_app, ledger_reader, ledger_backup;
 GRANT SELECT, UPDATE (title, user_name, external_id, model, metadata, pending_turn, erased_at, emptied_at, prefix_key)
   ON ledger.sessions TO ledger_eraser;
+GRANT SELECT (tenant_id, session_id, erased_at, emptied_at) ON ledger.sessions TO ledger_relay;

@@ -14,6 +14,7 @@ CREATE TABLE ledger.idempotency (
 );
 
 CREATE INDEX idempotency_age ON ledger.idempotency USING brin (created_at);
+CREATE INDEX idempotency_imports ON ledger.idempotency (tenant_id) WHERE session_id IS NULL;
 
 ALTER TABLE ledger.idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ledger.idempotency FORCE ROW LEVEL SECURITY;

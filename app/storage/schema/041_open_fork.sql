@@ -47,7 +47,7 @@ BEGIN
             CROSS JOIN LATERAL (
               SELECT e.seq, e.turn FROM ledger.entries e
                WHERE e.tenant_id = p_tenant AND e.session_id = p.session_id AND e.seq BETWEEN p.from_seq AND p.through_seq
-                 AND e.turn IS NOT NULL
+                 AND e.turn IS NOT NULL AND v_turns > 0          -- no look at all that was imported for a turn that is not there
                ORDER BY e.seq DESC LIMIT 1) x
             ORDER BY x.seq DESC LIMIT 1), 0)
    WHERE s.tenant_id = p_tenant AND s.session_id = p_session;

@@ -1,9 +1,10 @@
 SET LOCAL ROLE ledger_eraser;
 -- Goes on with an erasure that erase_v1 began: empties at most p_max entries behind p_after, and once there are none left the blobs.
--- last_seq is null then, and the session is empty. summaries: how many of the entries were of p_kind.
+-- last_seq is null then, and the session is empty. summaries: how many of the entries were of p_kind. answers: of requests that brought the
+-- session in, which no session stands beside; they name it as clients write it, p_name.
 CREATE FUNCTION ledger.erase_more_v1(
-  p_tenant uuid, p_session uuid, p_after bigint, p_max int, p_kind text,
-  OUT last_seq bigint, OUT entries bigint, OUT summaries bigint, OUT blobs bigint)
+  p_tenant uuid, p_session uuid, p_after bigint, p_max int, p_kind text, p_name text,
+  OUT last_seq bigint, OUT entries bigint, OUT summaries bigint, OUT blobs bigint, OUT answers bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -15,6 +16,7 @@ BEGIN
     RAISE EXCEPTION 'no erasure was begun' USING ERRCODE = 'LG005';
   END IF;
   blobs := 0;
+  answers := 0;
   SELECT max(x.seq) INTO last_seq
     FROM (SELECT e.seq FROM ledger.entries e
            WHERE e.tenant_id = p_tenant AND e.session_id = p_session AND e.seq > p_after ORDER BY e.seq LIMIT p_max) x;
@@ -28,6 +30,9 @@ BEGIN
     UPDATE ledger.blobs b SET body = NULL, erased_at = v_now
      WHERE b.tenant_id = p_tenant AND b.session_id = p_session AND b.erased_at IS NULL;
     GET DIAGNOSTICS blobs = ROW_COUNT;
+    UPDATE ledger.idempotency i SET request_digest = decode(repeat('00', 32), 'hex'), body = NULL
+     WHERE i.tenant_id = p_tenant AND i.session_id IS NULL AND strpos(i.body, p_name) > 0;
+    GET DIAGNOSTICS answers = ROW_COUNT;
     UPDATE ledger.sessions s SET emptied_at = v_now, user_name = NULL WHERE s.tenant_id = p_tenant AND s.session_id = p_session;
   END IF;
 END $$;

@@ -2,12 +2,14 @@ SET LOCAL ROLE ledger_eraser;
 -- Empties entries for good, and with them all that was derived from the entry p_seq of a session, in one transaction with the entries that
 -- tell of it. p_family: all sessions of its family, by id; p_heads: their heads as the caller read them, null for those that do not hold
 -- the entry. p_sessions and p_seqs name what is emptied; blobs of p_artifact_type go where no entry names them; the other arrays run
--- along the entries that are appended. A digest that was made of the text goes with it: of calls at p_seq or behind it, of requests. The
--- family gets a new key, so that no digest of a prefix that stands in an answer tells of it.
+-- along the entries that are appended. A digest that was made of the text goes with it: of calls at p_since or behind it, where the text
+-- stood first, and of requests, also of those that brought sessions in (p_names: the sharing ones as clients write them). Answers of routes
+-- like p_figures hold no word of an entry and stay, so that no retry does anything again. The family gets a new key, so that no digest of a
+-- prefix that stands in an answer tells of it.
 -- Raises LG002 where something was appended or forked meanwhile, LG006 and LG010 where a turn runs, LG012 where the entry is of one that
 -- waits, LG016 for what is erased.
 CREATE FUNCTION ledger.redact_v1(
-  p_tenant uuid, p_session uuid, p_seq bigint, p_family uuid[], p_heads bigint[], p_sessions uuid[], p_seqs bigint[],
+  p_tenant uuid, p_session uuid, p_seq bigint, p_since bigint, p_names text[], p_figures text[], p_family uuid[], p_heads bigint[], p_sessions uuid[], p_seqs bigint[],
   p_artifact_type text, p_places uuid[], p_kinds text[], p_families text[], p_versions int[], p_payloads text[], p_salts bytea[], p_lines text[],
   OUT erased_at timestamptz, OUT entries bigint, OUT blobs bigint, OUT deltas bigint, OUT answers bigint, OUT calls bigint,
   OUT turns bigint)
@@ -58,6 +60,10 @@ BEGIN
     FROM unnest(p_sessions, p_seqs) AS w(session_id, seq)
    WHERE e.tenant_id = p_tenant AND e.session_id = w.session_id AND e.seq = w.seq AND e.erased_at IS NULL;
   GET DIAGNOSTICS entries = ROW_COUNT;
+  -- Bytes stay where another entry names them, also one of a fork that has none of its own. What is named is read once.
+  WITH named AS MATERIALIZED (
+    SELECT DISTINCT e.session_id, string_to_table(e.blobs, ' ') AS name FROM ledger.entries e
+     WHERE e.tenant_id = p_tenant AND e.session_id = ANY (p_family) AND e.erased_at IS NULL AND e.blobs IS NOT NULL)
   UPDATE ledger.blobs b SET body = NULL, erased_at = v_now
    WHERE b.tenant_id = p_tenant AND b.session_id = ANY (v_sharing) AND b.erased_at IS NULL
      AND (b.media_type = p_artifact_type OR (b.session_id, 'sha256:' || encode(b.digest, 'hex')) IN (
@@ -65,25 +71,28 @@ BEGIN
          FROM unnest(p_sessions, p_seqs) AS w(session_id, seq)
          JOIN ledger.entries e ON e.tenant_id = p_tenant AND e.session_id = w.session_id AND e.seq = w.seq AND e.blobs IS NOT NULL))
      AND NOT EXISTS (
-       SELECT FROM ledger.entries e
-        WHERE e.tenant_id = p_tenant AND e.session_id = b.session_id AND e.erased_at IS NULL AND e.blobs IS NOT NULL
-          AND 'sha256:' || encode(b.digest, 'hex') = ANY (string_to_array(e.blobs, ' ')));
+       SELECT FROM named n
+        WHERE n.name = 'sha256:' || encode(b.digest, 'hex')
+          AND (n.session_id = b.session_id OR NOT EXISTS (
+            SELECT FROM ledger.blobs o
+             WHERE o.tenant_id = p_tenant AND o.session_id = n.session_id AND o.digest = b.digest AND o.erased_at IS NULL)));
   GET DIAGNOSTICS blobs = ROW_COUNT;
   DELETE FROM ledger.deltas d WHERE d.tenant_id = p_tenant AND d.session_id = ANY (v_sharing);
   GET DIAGNOSTICS deltas = ROW_COUNT;
   -- An answer that an append keeps (201, or of a turn) holds nothing of an entry; another one is made anew when it is asked for again.
   DELETE FROM ledger.idempotency i
-   WHERE i.tenant_id = p_tenant AND i.session_id = ANY (v_sharing) AND i.turn IS NULL AND i.status = 200;
+   WHERE i.tenant_id = p_tenant AND i.session_id = ANY (v_sharing) AND i.turn IS NULL AND i.status = 200 AND i.route NOT LIKE ALL (p_figures);
   GET DIAGNOSTICS answers = ROW_COUNT;
   WITH emptied AS (
     UPDATE ledger.idempotency i SET request_digest = decode(repeat('00', 32), 'hex')
-     WHERE i.tenant_id = p_tenant AND i.session_id = ANY (v_sharing)
+     WHERE i.tenant_id = p_tenant
+       AND (i.session_id = ANY (v_sharing)
+            OR i.session_id IS NULL AND EXISTS (SELECT FROM unnest(p_names) AS n(name) WHERE strpos(i.body, n.name) > 0))
     RETURNING 1)
   SELECT answers + count(*) INTO answers FROM emptied;
   UPDATE ledger.calls c
-     SET record = (SELECT json_object_agg(r.key, CASE WHEN r.key IN ('digest', 'prefix_digest', 'nonce') THEN 'null'::json ELSE r.value END)
-                     FROM json_each(c.record) r)
-   WHERE c.tenant_id = p_tenant AND c.session_id = ANY (v_sharing) AND c.head_seq >= p_seq;
+     SET record = ledger.without_digests(c.record::text)::json
+   WHERE c.tenant_id = p_tenant AND c.session_id = ANY (v_sharing) AND c.head_seq >= p_since;
   GET DIAGNOSTICS calls = ROW_COUNT;
   UPDATE ledger.turns t SET pending = NULL
    WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.number = v_turn AND t.pending IS NOT NULL;
@@ -105,4 +114,12 @@ BEGIN
   END LOOP;
 END $$;
 GRANT EXECUTE ON FUNCTION ledger.redact_v1 TO ledger_app;
+
+-- The record of a call without its digests. It is not unpacked as JSON, for the reason that call_usage gives; the record's own keys stand
+-- before others of the same name.
+CREATE FUNCTION ledger.without_digests(p_record text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT regexp_replace(regexp_replace(regexp_replace(p_record,
+    '"digest": ?("[^"]*"|null)', '"digest":null'), '"prefix_digest": ?("[^"]*"|null)', '"prefix_digest":null'),
+    '"nonce": ?("[^"]*"|null)', '"nonce":null')
+$$;
 SET LOCAL ROLE ledger_owner;

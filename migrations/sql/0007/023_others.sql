@@ -10,3 +10,4 @@ GRANT SELECT, DELETE, UPDATE (request_digest, body) ON ledger.idempotency TO led
 CREATE POLICY tenant_erases ON ledger.user_states FOR DELETE TO ledger_eraser USING (tenant_id = ledger.current_tenant());
 GRANT SELECT, DELETE ON ledger.user_states TO ledger_eraser;
 GRANT EXECUTE ON FUNCTION ledger.refuse_busy TO ledger_eraser;
+CREATE INDEX idempotency_imports ON ledger.idempotency (tenant_id) WHERE session_id IS NULL;

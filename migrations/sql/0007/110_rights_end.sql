@@ -1,1 +1,1 @@
-REVOKE CREATE ON SCHEMA ledger FROM ledger_eraser;
+REVOKE CREATE ON SCHEMA ledger FROM ledger_relay, ledger_eraser;
