@@ -57,6 +57,18 @@ def plan(compiled: Compiled, keep_recent_tokens: int, newest_only: bool = False)
     return _plan(sources, cut, begins.index(cut), covered, kept) if covered else None
 
 
+def narrowed(compiled: Compiled, found: Plan, through_seq: int) -> Plan | None:
+    """The plan with as many of its turns, from the oldest on, as end at or before `through_seq`; None where that is none."""
+    if found.covers_through_seq <= through_seq:
+        return found
+    messages, weights = compiled.sources.messages, _weights(compiled)
+    for turns, cut in reversed(list(enumerate(_boundaries(compiled.sources)))):
+        if turns and cut and messages[cut - 1].entry.seq <= through_seq:
+            covered = sum(weights[:cut])
+            return _plan(compiled.sources, cut, turns, covered, sum(weights[cut:])) if covered else None
+    return None
+
+
 def covered_messages(sources: Sources, plan: Plan) -> tuple[SourceMessage, ...]:
     """The messages of the window that the plan would cover, oldest first."""
     return tuple([message for message in sources.messages if message.entry.seq <= plan.covers_through_seq])

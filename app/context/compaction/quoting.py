@@ -23,11 +23,12 @@ _FROM: Mapping[str, str] = {"user_message": "user", "agent_message": "service", 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """One line of the request. `content` holds texts and objects; an object's `arguments` is a text too. `entry`: no fact of an earlier summary."""
+    """One line of the request. `content` holds texts and objects; an object's `arguments` is a text too. `seq` is the entry's, None for a fact of an
+    earlier summary."""
 
     head: Mapping[str, Any]
     content: tuple[str | Mapping[str, Any], ...]
-    entry: bool = True
+    seq: int | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -71,7 +72,7 @@ def _tells(message: SourceMessage) -> bool:
 def _facts(summary: Summary) -> list[Quoted]:
     """Each with cites that a later summary may take over."""
     facts = [(name, fact) for name in FIELDS for fact in summary.facts.get(name, ())]
-    return [Quoted({"field": name, "cites": list(summary.cites(fact))}, (fact.text,), entry=False) for name, fact in facts]
+    return [Quoted({"field": name, "cites": list(summary.cites(fact))}, (fact.text,)) for name, fact in facts]
 
 
 def _quoted(message: SourceMessage, sources: Sources) -> Quoted:
@@ -84,7 +85,7 @@ def _quoted(message: SourceMessage, sources: Sources) -> Quoted:
         head |= {"call": body.tool_call_id, "tool": body.name, "is_error": body.is_error}
         if (pruned := sources.pruned.get(entry.seq)) is not None:
             content = ({"left_out": "result"},) if pruned.form == "cleared" else tuple([_cut(one) for one in content])
-    return Quoted(head, content)
+    return Quoted(head, content, entry.seq)
 
 
 def _content(part: Part) -> str | Mapping[str, Any]:

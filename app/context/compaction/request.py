@@ -4,10 +4,8 @@ What is summarised is quoted data in one user message, each entry one line of JS
 the system text, and a word after the data says once more what is asked for. No tools, no history, no state.
 """
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
 
 from app.context.budget import Budget, budget
 from app.context.compaction.plan import Plan
@@ -15,7 +13,6 @@ from app.context.compaction.quoting import Quoted, quoted
 from app.context.compile import compile_context
 from app.context.draft import Count
 from app.context.sources import EMPTY, FIRST_RUN, NOTHING_PRUNED, Overrides, RendererSpec, Sources
-from app.entries import lossless
 from app.entries.ids import text_digest
 from app.entries.summaries import CITES_PER_FACT_MAX, FACT_CHARS_MAX, FACTS_PER_FIELD_MAX, FIELDS
 from app.models.resolve import Target
@@ -23,8 +20,8 @@ from app.models.resolve import Target
 FIT_TRIES_MAX = 8
 """How often the request is weighed while it is made to fit."""
 
-TEXT_CHARS_MIN = 160
-"""A text is not cut shorter than this; beyond it the oldest entries are left out."""
+TEXT_CHARS_MIN = 40
+"""A text is not cut shorter than this; what does not fit then is not covered either."""
 
 _ABOUT: Mapping[str, str] = {
     "summary": "what happened, in its order",
@@ -77,25 +74,55 @@ def summary_sources(sources: Sources, plan: Plan, target: Target, *, instruction
     """The sources of the request that asks `target` to summarise what the plan covers, updating the earlier summary (X-51).
 
     `output_tokens` are kept free for the summary; that `target` is asked for no more is for the target to say. `count` is its pure token
-    count. Long texts are cut in the middle, all to the same length, and where that is not enough the oldest entries are left out, until it
-    fits the target's input limit. The newest entry is always quoted, since nothing can be told of nothing: where there is no room for it the
-    request does not fit.
+    count. Every entry is quoted; long texts are cut in the middle, all to the same length, until it fits the target's input limit. Where even
+    `TEXT_CHARS_MIN` are too many the request does not fit: `quotable_through` says beforehand how far it may reach.
     """
-    base = _base(sources, target, instructions, output_tokens)
+    base, asking = _base(sources, target, instructions, output_tokens), _asking(target, output_tokens)
     lines = quoted(sources, plan)
-    asking = replace(target, model=replace(target.model, params={**target.model.params, "max_output_tokens": output_tokens}))
     room = sum(_size(line, None) for line in lines)
     made = _with(base, _message(lines, None, plan))
     figures, fixed = _weighed(made, asking, count), 0.0
     for _ in range(1, FIT_TRIES_MAX):
         if figures.fits:
             break
-        fixed = fixed or _edge(_weighed(_with(base, _message((), None, plan, len(lines))), asking, count))
-        share = (0.95 * figures.input_limit - fixed) / (_edge(figures) - fixed)
-        room = int(room * max(0.0, min(0.9, share)))
-        made = _with(base, _fitted(lines, room, plan))
+        fixed = fixed or _fixed(base, plan, asking, count)
+        room = int(room * _share(figures, fixed))
+        made = _with(base, _message(lines, _cut(lines, room), plan))
         figures = _weighed(made, asking, count)
-    return made
+    return made if figures.fits else _with(base, _message(lines, TEXT_CHARS_MIN, plan))
+
+
+def quotable_through(sources: Sources, plan: Plan, target: Target, *, instructions: str | None = None, output_tokens: int, count: Count) -> int:
+    """The seq up to which every entry that the plan covers can be quoted to `target`, cut as short as need be; 0 where not even the first can.
+
+    What is covered and told to nobody would be lost to the model, so a plan that reaches further is to be narrowed.
+    """
+    base, asking = _base(sources, target, instructions, output_tokens), _asking(target, output_tokens)
+    lines = quoted(sources, plan)
+    facts, entries = [line for line in lines if line.seq is None], [line for line in lines if line.seq is not None]
+    ends = [*[line.seq - 1 for line in entries if line.seq is not None][1:], plan.covers_through_seq]
+    kept, fixed = len(entries), 0.0
+    for _ in range(FIT_TRIES_MAX):
+        figures = _weighed(_with(base, _message([*facts, *entries[:kept]], TEXT_CHARS_MIN, plan)), asking, count)
+        if figures.fits:
+            return ends[kept - 1] if kept else 0
+        fixed = fixed or _edge(_weighed(_with(base, _message(facts, TEXT_CHARS_MIN, plan)), asking, count))
+        kept = int(kept * _share(figures, fixed))
+    return 0
+
+
+def _asking(target: Target, output_tokens: int) -> Target:
+    return replace(target, model=replace(target.model, params={**target.model.params, "max_output_tokens": output_tokens}))
+
+
+def _fixed(base: Sources, plan: Plan, asking: Target, count: Count) -> float:
+    """What the request weighs at most without a line."""
+    return _edge(_weighed(_with(base, _message((), None, plan)), asking, count))
+
+
+def _share(figures: Budget, fixed: float) -> float:
+    """How much of what is quoted there is room for, a little less than what is left over; at most nine tenths, so that each try is shorter."""
+    return max(0.0, min(0.9, (0.95 * figures.input_limit - fixed) / max(1.0, _edge(figures) - fixed)))
 
 
 def _weighed(made: Sources, asking: Target, count: Count) -> Budget:
@@ -150,31 +177,23 @@ def _with(base: Sources, text: str) -> Sources:
     return replace(base, agent=replace(base.agent, renderers=(*base.agent.renderers, conversation)))
 
 
-def _message(lines: Sequence[Quoted], chars: int | None, plan: Plan, left_out: int | None = None) -> str:
-    """The user message. `left_out`: how many of the oldest entries are not quoted."""
-    facts = [line.spelled(chars) for line in lines if not line.entry]
-    entries = [line.spelled(chars) for line in lines if line.entry]
-    if left_out:
-        entries.insert(0, lossless.dumps({"left_out": "oldest entries", "count": left_out}))
+def _message(lines: Sequence[Quoted], chars: int | None, plan: Plan) -> str:
+    """The user message, each text cut to about so many characters; None: whole."""
+    facts = [line.spelled(chars) for line in lines if line.seq is None]
+    entries = [line.spelled(chars) for line in lines if line.seq is not None]
     earlier = ["<earlier_summary>", *facts, "</earlier_summary>"] if facts else []
     said = [f'<conversation from_seq="{plan.from_seq}" through_seq="{plan.covers_through_seq}">', *entries, "</conversation>"]
     return "\n".join([*earlier, *said, ASKED])
 
 
-def _fitted(lines: Sequence[Quoted], room: int, plan: Plan) -> str:
-    """The message in about `room` characters: the longest cut at which all lines fit, else as many of the newest lines as do, at least one entry."""
+def _cut(lines: Sequence[Quoted], room: int) -> int:
+    """The longest cut at which the lines have about `room` characters; never below `TEXT_CHARS_MIN`."""
     longest = max([len(text) for line in lines for text in line.texts], default=0)
     least, most = TEXT_CHARS_MIN, max(longest, TEXT_CHARS_MIN)
     while least < most:
         middle = (least + most + 1) // 2
         least, most = (middle, most) if sum(_size(line, middle) for line in lines) <= room else (least, middle - 1)
-    # Facts of an earlier summary go last: of what they tell nothing else is left.
-    newest = [*[line for line in lines if not line.entry], *reversed([line for line in lines if line.entry])]
-    sizes = list(accumulate(_size(line, least) for line in newest))
-    facts = sum(not line.entry for line in lines)
-    kept = frozenset(map(id, newest[: max(facts + 1, bisect_right(sizes, room))]))
-    gone = sum(line.entry and id(line) not in kept for line in lines)
-    return _message([line for line in lines if id(line) in kept], least, plan, gone)
+    return least
 
 
 def _size(line: Quoted, chars: int | None) -> int:

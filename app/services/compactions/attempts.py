@@ -28,7 +28,7 @@ from app.services.call_records import attempt_json, event, record
 from app.services.compactions.hooks import CompactionOutcome, Hooks
 from app.services.compactions.jobs import Asked, Compacted, Job, completed, drafted
 from app.services.compactions.reading import Said, SummaryCalls
-from app.services.compactions.requests import SummaryRequests
+from app.services.compactions.requests import Asking, SummaryRequests
 from app.services.counting import ExactCounts
 from app.services.inputs import Inputs, Prepared
 from app.services.minting import new_uuid
@@ -70,6 +70,13 @@ class Attempts:
     def check(self, main: Prepared, driver: Driver) -> None:
         """Raises `Invalid` for a driver whose model is not configured."""
         self._requests.target(main.sources, driver.model)
+
+    async def reaching(self, main: Prepared, driver: Driver, asking: Asking) -> Asking:
+        """The same for a plan that covers no more than the driver can be told of: what nobody was told would be lost to the model."""
+        try:
+            return asking if driver.kind == "excerpt" else await self._requests.reaching(main, asking)
+        except Invalid:  # its model is gone, which the attempt says
+            return asking
 
     async def consent(self, job: Job) -> bool:
         """Whether no hook is against it; asked before anything is written."""

@@ -50,7 +50,7 @@ class Preflight:
         if choice.plan is None or choice.would != "compacted":
             return None
         driver = agent.compaction.driver
-        asking = Asking(choice.plan, driver.model)
+        asking = await self._attempts.reaching(prepared, driver, Asking(choice.plan, driver.model))
         job = Job(trigger, prepared, driver, asking, choice.keep_recent_tokens, attempt, step.move.step_index, step.run)
         if not await self._attempts.consent(job):
             return None

@@ -1,15 +1,15 @@
 """The request that a summary is asked for with: made for the attempt, and made again for who asks what was sent."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from app.config.limits import SUMMARY_OUTPUT_TOKENS_MAX
-from app.context.compaction.plan import Plan
-from app.context.compaction.request import summary_sources
+from app.context.compaction.plan import Plan, narrowed
+from app.context.compaction.request import quotable_through, summary_sources
 from app.context.sources import Sources
 from app.models.efforts import EFFORTS
 from app.models.resolve import Limits, ModelChoice, Target
@@ -17,6 +17,8 @@ from app.services.inputs import Inputs, Prepared
 from app.services.targets import Targets
 
 _THINKING = "minimal"
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +60,26 @@ class SummaryRequests:
             params["reasoning"] = {"effort": min(wanted, _THINKING, key=EFFORTS.index)}
         return replace(target, model=replace(target.model, params=params))
 
+    async def reaching(self, main: Prepared, asking: Asking) -> Asking:
+        """The same for a plan that covers no more than the summarizer can be told of; as it is where not even the oldest turn can be told.
+
+        Raises `Invalid` for a model that is not configured (any more).
+        """
+        through_seq = await asyncio.to_thread(self._summed(quotable_through, main, asking))
+        found = narrowed(main.compiled, asking.found, through_seq)
+        return asking if found is None else replace(asking, found=found)
+
     async def made(self, tenant: UUID, session: UUID, main: Prepared, asking: Asking) -> Prepared:
         """The request for a summary of the older part of `main`. Raises `Invalid` and `InvalidOrigins`."""
-        target = self.target(main.sources, asking.model)
-        make = partial(
-            summary_sources,
-            main.sources,
-            asking.found,
-            target,
-            instructions=asking.instructions,
-            output_tokens=target.model.params["max_output_tokens"],
-            count=self._targets.counter(target.estimator).repeated,
-        )
         # Of few messages or many, it holds the text of all of them, and that is counted.
-        return await self._inputs.compiled(tenant, session, main.window, await asyncio.to_thread(make), aside=True)
+        sources = await asyncio.to_thread(self._summed(summary_sources, main, asking))
+        return await self._inputs.compiled(tenant, session, main.window, sources, aside=True)
+
+    def _summed(self, of: Callable[..., Made], main: Prepared, asking: Asking) -> Callable[[], Made]:
+        """A function of a summary's request with all that it takes."""
+        target = self.target(main.sources, asking.model)
+        tokens, count = target.model.params["max_output_tokens"], self._targets.counter(target.estimator).repeated
+        return partial(of, main.sources, asking.found, target, instructions=asking.instructions, output_tokens=tokens, count=count)
 
 
 def _limits(main: Sources, model: ModelChoice) -> Limits | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -68,8 +68,9 @@ class Compactions:
         """What a compaction would do now. Reads alone, and asks no provider. Raises `NotFound`."""
         session = await self._desk.views.session(tenant, session_id)
         prepared = await self._inputs.prepare(tenant, session.session_id, Ask())
-        choice = await self._chosen(prepared, keep_recent_tokens)
-        return plan_json(session_id, prepared, choice)
+        choice, driver = await self._chosen(prepared, keep_recent_tokens), prepared.sources.agent.compaction.driver
+        found = None if choice.plan is None else (await self._attempts.reaching(prepared, driver, Asking(choice.plan, driver.model))).found
+        return plan_json(session_id, prepared, replace(choice, plan=found))
 
     async def compact(self, tenant: UUID, session_id: str, wanted: CompactionInput) -> dict[str, Any]:
         """Makes one attempt and says what came of it. Where nothing is to be compacted, nothing is written.
@@ -92,7 +93,7 @@ class Compactions:
             if choice.plan is None or choice.would != "compacted":
                 return Compacted(choice.would, prepared.budget.total).to_json()
             using = driver or prepared.sources.agent.compaction.driver
-            asking = Asking(choice.plan, using.model, wanted.instructions)
+            asking = await self._attempts.reaching(prepared, using, Asking(choice.plan, using.model, wanted.instructions))
             job = Job("manual", prepared, using, asking, choice.keep_recent_tokens)
             if not await self._attempts.consent(job):
                 return Compacted("failed", prepared.budget.total).to_json()

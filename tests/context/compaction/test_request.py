@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.context.budget import budget
-from app.context.compaction.plan import Plan, plan
-from app.context.compaction.request import ASKED, INSTRUCTIONS, summary_sources
+from app.context.compaction.plan import Plan, narrowed, plan
+from app.context.compaction.request import ASKED, INSTRUCTIONS, quotable_through, summary_sources
 from app.context.compile import Compiled, compile_context
 from app.context.sources import InForce, Overrides, Sources
 from app.entries.messages import Message, Status
@@ -178,38 +178,34 @@ def test_long_texts_are_cut_in_the_middle_until_it_fits_and_short_ones_stay():
     assert found.request == asked(ledger.sources(), chosen).request
 
 
-@pytest.mark.req("X-49")
-def test_of_too_many_entries_the_oldest_are_left_out_and_the_rest_says_so():
+@pytest.mark.req("X-49", "S1-14", "S3-32")
+def test_no_more_is_covered_than_can_be_told():
+    """A summary of what nobody was told would stand in the place of it."""
     ledger = Ledger()
-    for number in range(1, 400):
-        ledger.user(f"question {number}", turn=number)
-    found = asked(ledger.sources(), small(9_000))
-    first, *rest = lines(found)
-    assert first["left_out"] == "oldest entries"
-    assert first["count"] + len(rest) == 398
-    assert rest[-1]["content"] == ["question 398"]
-    assert len(rest) > 20
-
-
-@pytest.mark.req("X-49")
-def test_the_newest_entry_is_always_told_and_a_target_without_room_for_it_is_not_asked():
-    """A summary of nothing would stand in the place of everything."""
-    ledger = Ledger()
-    for number in range(1, 30):
+    for number in range(1, 60):
         ledger.user(f"question {number} " + "word " * 200, turn=number)
-    fits: list[bool] = []
+        ledger.answer(f"answer {number}", turn=number)
+        ledger.answer("broken off", turn=number, status=Status.FAILED)
+    given_sources = ledger.sources()
+    whole = compiled(given_sources)
+    found = plan(whole, 0)
+    assert found is not None
     told: list[int] = []
-    for window in range(OUTPUT, 12_000, 100):
+    for window in range(OUTPUT, 24_000, 500):
         chosen = small(window)
-        found = asked(ledger.sources(), chosen)
-        entries = [line for line in lines(found) if "seq" in line]
-        assert entries[-1]["content"][0].startswith("question 28 ")
-        fits.append(budget(chosen, found.sources.agent, found.measured).fits)
-        told.append(len(entries))
-    assert fits == sorted(fits), "a larger window takes what a smaller one does"
-    assert {False, True} <= set(fits)
-    assert told[fits.index(True)] <= 2, "it is asked as soon as there is room for an entry"
-    assert told[-1] > 20
+        through = quotable_through(given_sources, found, chosen, output_tokens=OUTPUT, count=tokens)
+        reached = narrowed(whole, found, through)
+        made = request(given_sources, reached or found, chosen)
+        assert budget(chosen, made.sources.agent, made.measured).fits == (reached is not None), (
+            "and where not even one turn can be told it does not fit"
+        )
+        if reached is not None:
+            told.append(reached.turns)
+            said = [message.entry.seq for message in given_sources.messages if message.entry.seq <= reached.covers_through_seq]
+            assert [line["seq"] for line in lines(made)] == [seq for seq in said if seq % 3], "every entry but the failed ones"
+            assert reached.first_kept_seq == reached.covers_through_seq + 1 == 3 * reached.turns + 1
+    assert told == sorted(told), "a larger window takes what a smaller one does"
+    assert (told[0] < 4, told[-1]) == (True, 58)
 
 
 LEAST = 7_000
