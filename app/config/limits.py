@@ -107,6 +107,9 @@ COUNT_SECONDS_MAX: Final = 10
 SUMMARY_SECONDS_MAX: Final = 120
 """One summary, with all attempts at it."""
 
+COMPACTION_PIECES_MAX: Final = 32
+"""Summaries before one call, where a summarizer with a small window takes a long conversation piece by piece."""
+
 SUMMARY_OUTPUT_TOKENS_MAX: Final = 4_096
 """What a model is asked for at most when it summarises; a model with a smaller maximum is asked for that."""
 

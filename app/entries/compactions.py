@@ -21,7 +21,8 @@ Outcome = Literal["compacted", "nothing_to_compact", "not_smaller", "declined_fl
 class CompactionRequested:
     """Somebody is about to summarise what lies before `first_kept_seq`, the first user message that stays; `covers_through_seq` is the seq before.
 
-    `attempt` counts in one preflight from 1. `step_index` is of the main call that waits for it, None for a manual one. `tokens_before` is
+    `attempt` counts in one preflight from 1. `piece`: it covers a part of what its attempt is to cover, because the summarizer can be told of no
+    more at once. `step_index` is of the main call that waits for it, None for a manual one. `tokens_before` is
     what the whole request weighs. `call_id` names the summary's call, None for a driver that calls nobody.
     """
 
@@ -36,6 +37,7 @@ class CompactionRequested:
     attempt: int = 1
     step_index: int | None = None
     call_id: str | None = None
+    piece: bool = False
 
     def encode(self) -> str:
         return lossless.dumps({name: getattr(self, name) for name in self.__dataclass_fields__ if name != "kind"})

@@ -82,7 +82,7 @@ class CallLife:
 class CompactionLife:
     """A summary that was asked for before the main call `step_index`, or after it where the provider found it too large.
 
-    `applied` is None until it ended, then whether a checkpoint came of it.
+    `applied` is None until it ended, then whether a checkpoint came of it. `piece`: it was to cover a part of what its attempt is to cover.
     """
 
     requested_seq: int
@@ -90,6 +90,7 @@ class CompactionLife:
     step_index: int | None
     run: int = 0
     applied: bool | None = None
+    piece: bool = False
 
 
 @dataclass(slots=True, eq=False)

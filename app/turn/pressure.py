@@ -1,5 +1,6 @@
 """Whether a main call that is about to press on its window may be preceded by a compaction (X-48). Told from the turn's entries alone."""
 
+from app.config.limits import COMPACTION_PIECES_MAX
 from app.turn.life import Life
 from app.turn.moves import Call
 
@@ -13,15 +14,17 @@ PRESSED_STEPS_MAX = 2
 def next_attempt(life: Life, call: Call, *, fits: bool) -> int | None:
     """The number of the attempt that may be made now before that call, from 1; None where none may. `fits`: the request may be sent as it is.
 
-    Steps are in a row where the same agent made them: what others send in between is another request.
+    Steps are in a row where the same agent made them: what others send in between is another request. A piece that was applied is not the end of
+    its attempt: the next piece goes on from there.
     """
     before = _steps_of(life, life.runs[call.run].policy.name)[-PRESSED_STEPS_MAX:]
     if len(before) == PRESSED_STEPS_MAX and pressed_steps(life).issuperset(before):
         return None
-    made = sum(one.step_index == call.step_index and one.trigger == "automatic" for one in life.compactions)
-    if made and (fits or made >= ATTEMPTS_MAX):
+    asked = [one for one in life.compactions if one.step_index == call.step_index and one.trigger == "automatic"]
+    ended = sum(not (one.piece and one.applied) for one in asked)
+    if asked and (fits or ended >= ATTEMPTS_MAX or len(asked) >= COMPACTION_PIECES_MAX):
         return None
-    return made + 1
+    return ended + 1
 
 
 def pressed_steps(life: Life) -> set[int]:

@@ -77,7 +77,7 @@ def go_on(life: Life, entries: Iterable[Entry]) -> None:
 def _add_compaction(life: Life, entry: Entry, payload: str) -> None:
     if entry.kind == CompactionRequested.kind:
         asked = CompactionRequested.decode(payload)
-        life.compactions.append(CompactionLife(entry.seq, asked.trigger, asked.step_index, _run(life, entry).index))
+        life.compactions.append(CompactionLife(entry.seq, asked.trigger, asked.step_index, _run(life, entry).index, piece=asked.piece))
         return
     if entry.kind == Checkpoint.kind:
         ended, applied = Checkpoint.decode(payload).requested_seq, True

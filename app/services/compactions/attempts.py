@@ -103,6 +103,7 @@ class Attempts:
             job.attempt,
             job.step_index,
             call_id,
+            job.piece,
         )
         write = None
         if call is not None and request is not None:

@@ -21,7 +21,7 @@ from app.turn.life import RunLife
 @dataclass(frozen=True, slots=True)
 class Job:
     """What one attempt is about. `main` is the request that is to become smaller; `asking` says what of it gives way, and how the summary is
-    asked for. `run` and `step_index` are those of the call that waits for it, None for a manual one.
+    asked for. `run` and `step_index` are those of the call that waits for it, None for a manual one. `piece` as in `CompactionRequested`.
     """
 
     trigger: Trigger
@@ -32,6 +32,7 @@ class Job:
     attempt: int = 1
     step_index: int | None = None
     run: RunLife | None = None
+    piece: bool = False
 
     @property
     def found(self) -> Plan:

@@ -1,11 +1,12 @@
 """A conversation that its summarizer cannot be told of at once is covered piece by piece, and nothing is covered that nobody was told of."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from tests.services.compactions.long_sessions import calls, compact, long_session, plan, whole
+from tests.services.compactions.long_sessions import SHORT, calls, compact, long_session, plan, whole
 from tests.services.world import World
 
 
@@ -16,10 +17,10 @@ async def told(world: World, session: str, call: Any) -> list[int]:
     return [row["seq"] for row in rows]
 
 
-async def imported(world: World) -> str:
-    """Three hundred messages, of several times the window."""
-    session = await long_session(world, turns=0, window=6_000)
-    for part in range(3):
+async def imported(world: World, summaries: Sequence[Any] = (SHORT,)) -> str:
+    """Five hundred messages, of several times the window."""
+    session = await long_session(world, summaries, turns=0, window=6_000)
+    for part in range(5):
         said = [
             {"kind": kind, "parts": [{"type": "text", "text": f"{kind} {part} {number} " + "river " * 30}]}
             for number in range(50)
@@ -53,16 +54,25 @@ async def test_each_compaction_covers_what_it_was_told_of_and_the_next_goes_on_t
     await whole(world, session)
 
 
-@pytest.mark.req("S3-35", "T-06", "X-48")
-async def test_turns_catch_up_with_a_long_import_two_attempts_at_a_time(world: World) -> None:
+@pytest.mark.req("S0-31", "S3-35", "T-06", "X-48")
+async def test_a_turn_behind_a_long_import_takes_it_piece_by_piece(world: World) -> None:
     session = await imported(world)
-    found = []
-    for number in range(8):
-        found.append(await world.turn(session, f"go on {number}"))
-        assert len(await calls(world, session)) <= 2 * len(found)
-        if found[-1]["status"] == "completed":
-            break
-        assert found[-1]["error"]["code"] == "context-over-budget"
-    assert found[-1]["status"] == "completed"
-    assert [entry["body"]["parts"][0]["text"] for entry in await world.raw(session)][-1] == "answer " * 60
+    turn = await world.turn(session, "go on")
+    assert turn["status"] == "completed"
+    asked = [entry["body"] for entry in await world.ledger(session) if entry["kind"] == "compaction_requested"]
+    assert len(asked) > 2
+    assert {one["attempt"] for one in asked} == {1}
+    assert all(one["piece"] for one in asked[:-1])
+    before = [call["budget"]["total"] for call in await calls(world, session, "main")]
+    assert max(before) <= 6_000
+    await whole(world, session)
+
+
+@pytest.mark.req("S3-34", "S3-35", "X-48", "X-49")
+async def test_a_piece_that_is_refused_ends_its_attempt(world: World) -> None:
+    session = await imported(world, [{"text": "The beginning."}, {"text": ""}])
+    turn = await world.turn(session, "go on")
+    assert (turn["status"], turn["error"]["code"]) == ("failed", "context-over-budget")
+    kinds = [entry["kind"] for entry in await world.ledger(session)]
+    assert (kinds.count("checkpoint"), kinds.count("compaction_failed")) == (1, 2)
     await whole(world, session)
