@@ -57,16 +57,20 @@ def plan(compiled: Compiled, keep_recent_tokens: int, newest_only: bool = False)
     return _plan(sources, cut, begins.index(cut), covered, kept) if covered else None
 
 
-def narrowed(compiled: Compiled, found: Plan, through_seq: int) -> Plan | None:
-    """The plan with as many of its turns, from the oldest on, as end at or before `through_seq`; None where that is none."""
+def narrowed(compiled: Compiled, found: Plan, through_seq: int) -> Plan:
+    """The plan with as many of its turns, from the oldest on, as end at or before `through_seq`; at least one that weighs something."""
     if found.covers_through_seq <= through_seq:
         return found
     messages, weights = compiled.sources.messages, _weights(compiled)
+    fewest = found
     for turns, cut in reversed(list(enumerate(_boundaries(compiled.sources)))):
-        if turns and cut and messages[cut - 1].entry.seq <= through_seq:
-            covered = sum(weights[:cut])
-            return _plan(compiled.sources, cut, turns, covered, sum(weights[cut:])) if covered else None
-    return None
+        covered = sum(weights[:cut])
+        if not covered or not turns or turns >= found.turns:
+            continue
+        fewest = _plan(compiled.sources, cut, turns, covered, sum(weights[cut:]))
+        if messages[cut - 1].entry.seq <= through_seq:
+            break
+    return fewest
 
 
 def covered_messages(sources: Sources, plan: Plan) -> tuple[SourceMessage, ...]:

@@ -21,7 +21,7 @@ FIT_TRIES_MAX = 8
 """How often the request is weighed while it is made to fit."""
 
 TEXT_CHARS_MIN = 40
-"""A text is not cut shorter than this; what does not fit then is not covered either."""
+"""A text is not cut shorter than this; turns that do not fit then are not covered either."""
 
 _ABOUT: Mapping[str, str] = {
     "summary": "what happened, in its order",
@@ -74,8 +74,9 @@ def summary_sources(sources: Sources, plan: Plan, target: Target, *, instruction
     """The sources of the request that asks `target` to summarise what the plan covers, updating the earlier summary (X-51).
 
     `output_tokens` are kept free for the summary; that `target` is asked for no more is for the target to say. `count` is its pure token
-    count. Every entry is quoted; long texts are cut in the middle, all to the same length, until it fits the target's input limit. Where even
-    `TEXT_CHARS_MIN` are too many the request does not fit: `quotable_through` says beforehand how far it may reach.
+    count. Long texts are cut in the middle, all to the same length, until it fits the target's input limit. Where even `TEXT_CHARS_MIN` are too
+    many, the middle of the entries is left out, and a line says so: `quotable_through` tells beforehand how far a plan may reach, so this is so
+    for one turn alone that is too long by itself. Without room for a single entry the request does not fit: nothing is told of nothing.
     """
     base, asking = _base(sources, target, instructions, output_tokens), _asking(target, output_tokens)
     lines = quoted(sources, plan)
@@ -89,7 +90,16 @@ def summary_sources(sources: Sources, plan: Plan, target: Target, *, instruction
         room = int(room * _share(figures, fixed))
         made = _with(base, _message(lines, _cut(lines, room), plan))
         figures = _weighed(made, asking, count)
-    return made if figures.fits else _with(base, _message(lines, TEXT_CHARS_MIN, plan))
+    if figures.fits:
+        return made
+    kept = entries = sum(line.seq is not None for line in lines)
+    for _ in range(FIT_TRIES_MAX):
+        made = _with(base, _message(_without_middle(lines, entries - kept), TEXT_CHARS_MIN, plan))
+        figures = _weighed(made, asking, count)
+        if figures.fits or kept == 1:
+            break
+        kept = max(1, int(kept * _share(figures, fixed)))
+    return made
 
 
 def quotable_through(sources: Sources, plan: Plan, target: Target, *, instructions: str | None = None, output_tokens: int, count: Count) -> int:
@@ -109,6 +119,17 @@ def quotable_through(sources: Sources, plan: Plan, target: Target, *, instructio
         fixed = fixed or _edge(_weighed(_with(base, _message(facts, TEXT_CHARS_MIN, plan)), asking, count))
         kept = int(kept * _share(figures, fixed))
     return 0
+
+
+def _without_middle(lines: Sequence[Quoted], count: int) -> Sequence[Quoted]:
+    """The lines with so many entries less, of which a line tells in their place."""
+    if count == 0:
+        return lines
+    facts, entries = [line for line in lines if line.seq is None], [line for line in lines if line.seq is not None]
+    head = (len(entries) - count) // 2
+    gone = entries[head : head + count]
+    mark = {"left_out": "entries", "from_seq": gone[0].seq, "through_seq": gone[-1].seq, "count": count}
+    return [*facts, *entries[:head], Quoted(mark, (), gone[0].seq), *entries[head + count :]]
 
 
 def _asking(target: Target, output_tokens: int) -> Target:

@@ -61,13 +61,12 @@ class SummaryRequests:
         return replace(target, model=replace(target.model, params=params))
 
     async def reaching(self, main: Prepared, asking: Asking) -> Asking:
-        """The same for a plan that covers no more than the summarizer can be told of; as it is where not even the oldest turn can be told.
+        """The same for a plan that covers no more turns than the summarizer can be told of, but at least the oldest.
 
         Raises `Invalid` for a model that is not configured (any more).
         """
         through_seq = await asyncio.to_thread(self._summed(quotable_through, main, asking))
-        found = narrowed(main.compiled, asking.found, through_seq)
-        return asking if found is None else replace(asking, found=found)
+        return replace(asking, found=narrowed(main.compiled, asking.found, through_seq))
 
     async def made(self, tenant: UUID, session: UUID, main: Prepared, asking: Asking) -> Prepared:
         """The request for a summary of the older part of `main`. Raises `Invalid` and `InvalidOrigins`."""
