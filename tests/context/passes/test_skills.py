@@ -203,7 +203,7 @@ def with_skills(draw: st.DrawFn) -> Sources:
     found = draw(sources())
     users = [message.entry.seq for message in found.messages if message.entry.kind == "user_message"]
     snapshots: list[SkillSnapshot] = []
-    for turn, seq in enumerate(users):
+    for turn, seq in enumerate(users, 0 if found.checkpoint is None else found.checkpoint.body.user_messages):
         kind = draw(st.sampled_from(["none", "none", "placed", "two", "older"]))
         if kind == "older":
             snapshots.append(snapshot(turn=turn, seq=1000 + turn))

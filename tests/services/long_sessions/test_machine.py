@@ -29,7 +29,6 @@ NIGHTLY = STEPS > 500
 STEPS_PER_SESSION = 50
 HAPPENED = {
     "checkpoint",
-    "compaction_failed",
     "rewound",
     "session_forked",
     "model_switched",
@@ -38,7 +37,7 @@ HAPPENED = {
     "completed",
     "cancelled",
 }
-HAPPENED |= {"checkpoint_selected", "pruned", "cleared", "redaction", "failed"} if STEPS >= 10_000 else set()
+HAPPENED |= {"compaction_failed", "checkpoint_selected", "pruned", "cleared", "redaction", "failed"} if STEPS >= 10_000 else set()
 
 DIALECTS = st.sampled_from(sorted(MODELS))
 NUMBERS = st.integers(0, 1_000)
