@@ -20,7 +20,7 @@ from tests.judges.targets import MODELS
 from tests.judges.test_switching import model_of
 from tests.services.world import World, client_of
 
-LARGE, SMALL = ModelLimits(200_000, 8_192), ModelLimits(8_192, 1_024)
+LARGE, SMALL = ModelLimits(200_000, 8_192), ModelLimits(28_672, 2_048)
 
 
 @pytest_asyncio.fixture
