@@ -141,7 +141,7 @@ producers = st.sampled_from(
         "openai-chat/scripted/scripted",
         "openai-chat/scripted/other",
         "openai-chat/scripted/scripted#sha256:" + "0" * 64,
-        "gemini/scripted/scripted",
+        "gemini/scripted/other",
         "m",
     ]
 )
