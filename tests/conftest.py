@@ -71,5 +71,8 @@ def shared() -> Path:
     """The folder of shared material (corpus, cases, specs): real input that is no part of the project."""
     folder = Path(os.environ.get("CONTEXT_LEDGER_SHARED") or Path(__file__).parents[2] / "shared")
     if not (folder / "corpus").is_dir():
-        pytest.skip(f"the shared material is absent: {folder} (CONTEXT_LEDGER_SHARED names another place)")
+        pytest.skip(
+            f"it reads real transcripts that are no part of the project, and {folder} is absent (CONTEXT_LEDGER_SHARED names another place); "
+            "every rule is tested on data of the project's own too"
+        )
     return folder

@@ -51,7 +51,7 @@ class Place:
     async def of(self, name: str) -> Long:
         """The session of that name, brought in once."""
         if name != OWN and self.transcripts is None:
-            pytest.skip("the shared corpus is absent")
+            pytest.skip(f"{name} is a real transcript that is no part of the project, and its folder is absent; the project's own is driven alike")
         if name not in self.long:
             self.long[name] = await brought(self.world, name, None if name == OWN else self.transcripts)
         return self.long[name]

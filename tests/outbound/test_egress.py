@@ -127,7 +127,7 @@ async def test_an_unknown_host_may_be_tried_again():
     assert "resolved" in failures(items)[0].fault.detail
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="it makes a certificate with the openssl command, which this machine lacks")
 async def test_tls_is_asked_for_the_name_and_an_unknown_certificate_is_refused(tmp_path):
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=models.test"]
     await asyncio.to_thread(
