@@ -15,7 +15,7 @@ from app.storage.states import States
 from app.storage.turns import Calls, Turns
 from app.storage.usage import UsageTotals
 
-HEAD_REVISION = "0009"
+HEAD_REVISION = "0010"
 """The migration that this build needs; `Store.revision()` says which one the database has."""
 
 

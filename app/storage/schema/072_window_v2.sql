@@ -3,7 +3,8 @@
 -- then messages 'm' and folds 'f' of the line behind what the checkpoint covers, by seq. p_line: another line instead of the session's.
 -- Costs the window, not the history: bounds come from the line. p_after: only the messages and folds behind it (a further page); a page
 -- that is full has to be followed by the next. The columns of an entry come first and in the order of its fields, so that a reader takes
--- them as they stand. A head that a fork shares is read from the session that holds it. Piece by piece, because one statement over all pieces would sort what the index has in order.
+-- them as they stand. A head that a fork shares is read from the session that holds it. The pieces are read in their order, each by its
+-- index: a LATERAL with a LIMIT runs once for each, so that nothing is sorted and a full page ends the reading.
 CREATE FUNCTION ledger.window_v2(
   p_tenant uuid, p_session uuid, p_at_seq bigint, p_line text, p_settings text[], p_max int, p_after bigint)
 RETURNS TABLE (seq bigint, kind text, version smallint, turn bigint, message_index bigint, agent text, invocation int, tokens int,
@@ -17,11 +18,8 @@ DECLARE
   v_owner uuid := p_session;              -- who holds the head
   v_line  text;
   v_count bigint;
-  v_piece record;
   v_mark  json;                           -- what of the line a checkpoint covers
-  v_from  bigint := p_after + 1;
-  v_left  int := p_max;
-  v_read  int;
+  v_from  bigint := coalesce(p_after, 0) + 1;
 BEGIN
   PERFORM ledger.enter_tenant(p_tenant);
   SELECT s.head_seq, s.parent_seq, s.line, s.message_count, CASE WHEN p_after IS NULL THEN ledger.session_document(s) END
@@ -79,18 +77,17 @@ BEGIN
        WHERE e.tenant_id = p_tenant AND e.session_id = coalesce((v_mark ->> 'session')::uuid, p_session) AND e.seq = (v_mark ->> 'seq')::bigint;
     END IF;
   END IF;
-  FOR v_piece IN SELECT p.* FROM ledger.pieces(v_line, p_session, v_head) AS p LOOP
-    CONTINUE WHEN v_piece.through_seq < v_from;
-    RETURN QUERY
-    SELECT e.seq, e.kind, e.version, e.turn, e.message_index, e.agent, e.invocation, e.tokens, e.hidden, e.include_in_context,
-           e.attributes::text, e.payload::text, e.payload_digest, e.digest, e.at, e.recorded_at, e.blobs, e.family, NULL::text, NULL::text
-      FROM ledger.entries e
-     WHERE e.tenant_id = p_tenant AND e.session_id = v_piece.session_id AND e.family IN ('m', 'f')
-       AND e.seq >= greatest(v_piece.from_seq, v_from) AND e.seq <= v_piece.through_seq
-     ORDER BY e.seq LIMIT v_left;
-    GET DIAGNOSTICS v_read = ROW_COUNT;
-    v_left := v_left - v_read;
-    EXIT WHEN v_left = 0;
-  END LOOP;
+  RETURN QUERY
+  SELECT x.*, NULL::text, NULL::text
+    FROM ledger.pieces(v_line, p_session, v_head) AS p
+   CROSS JOIN LATERAL (
+     SELECT e.seq, e.kind, e.version, e.turn, e.message_index, e.agent, e.invocation, e.tokens, e.hidden, e.include_in_context,
+            e.attributes::text, e.payload::text, e.payload_digest, e.digest, e.at, e.recorded_at, e.blobs, e.family
+       FROM ledger.entries e
+      WHERE e.tenant_id = p_tenant AND e.session_id = p.session_id AND e.family IN ('m', 'f')
+        AND e.seq >= greatest(p.from_seq, v_from) AND e.seq <= p.through_seq
+      ORDER BY e.seq LIMIT p_max) x
+   WHERE p.through_seq >= v_from
+   LIMIT p_max;
 END $$;
 GRANT EXECUTE ON FUNCTION ledger.window_v2 TO ledger_app, ledger_reader;
