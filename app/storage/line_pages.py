@@ -27,6 +27,7 @@ async def line_pages(read: ReadLines, tenant: UUID, session: UUID, chosen: Entry
                 yield runs
                 return
             reading = asyncio.create_task(_page(read, tenant, session, chosen, left))
+            await asyncio.sleep(0)  # asks for it: a reader that does not wait would else be through with this page first
             yield runs
     finally:
         reading.cancel()
