@@ -1,7 +1,7 @@
 """One message or one change of state redacted: its content goes, with everything that was made of it, in its session and in the forks of it."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from app.entries.compactions import Checkpoint, CheckpointSelected
 from app.entries.errors import Conflict, Fault, HeadMismatch, Invalid, NotFound
 from app.entries.ids import SESSION, format_id
 from app.entries.kinds import MESSAGE_KINDS
-from app.entries.line import Line, covered
+from app.entries.line import covered
 from app.entries.messages import Answer, Body, Entry, NewEntry, ToolResult, decode
 from app.entries.redactions import Redaction
 from app.entries.settings import PlanChanged, SectionsRecorded, StateChanged
@@ -22,9 +22,6 @@ from app.services.session_ids import session_row
 from app.storage.erasures import Redact
 from app.storage.rows import EntryFilter, SessionRow
 from app.storage.store import Store
-
-_PLAIN_LINE = "[[1,null,null]]"
-"""The plain line said out loud: a null would leave the line as it was."""
 
 _DERIVED = (Checkpoint.kind, SectionsRecorded.kind, StateChanged.kind, PlanChanged.kind, ModelCallStarted.kind)
 
@@ -178,6 +175,5 @@ def _deselected(sharing: Sequence[SessionRow], checkpoints: set[str]) -> Iterato
     """For each session in which one of the checkpoints stands for older messages, the entry after which none does."""
     for row in sharing:
         if row.line.covered is not None and row.line.covered.checkpoint_id in checkpoints:
-            line: Line = covered(row.line, None)
-            entry = NewEntry(CheckpointSelected.kind, CheckpointSelected(None, redacted=True).encode())
-            yield row.session_id, replace(entry, line=line.encode() or _PLAIN_LINE)
+            line = covered(row.line, None).spelled()  # the plain line too: a null would leave the line as it was
+            yield row.session_id, NewEntry(CheckpointSelected.kind, CheckpointSelected(None, redacted=True).encode(), line=line)
