@@ -63,14 +63,10 @@ class Redactions:
         raise AssertionError("the last try returns or raises")
 
     async def _entry(self, tenant: UUID, row: SessionRow, seq: int) -> Entry:
-        holder = row
-        while holder.parent_session is not None and seq <= (holder.parent_seq or 0):
-            parent = await self._store.sessions.get(tenant, holder.parent_session)
-            if parent is None:
-                raise NotFound("There is no such entry.")
-            holder = parent
-        if holder.session_id != row.session_id:
-            held = format_id(SESSION, holder.session_id)
+        shared = None if seq > (row.parent_seq or 0) else await self._store.ledger.shared(tenant, row.session_id)
+        holder = None if shared is None else next((piece.session for piece in shared.whole.pieces if piece.holds(seq)), None)
+        if holder is not None:
+            held = format_id(SESSION, UUID(holder))
             raise Conflict(f"The entry belongs to session {held}, which this one was forked from: redact it there, and it is redacted here too.")
         entry = await self._store.ledger.entry(tenant, row.session_id, seq)
         if entry is None:
