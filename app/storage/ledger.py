@@ -88,7 +88,7 @@ class Ledger:
                 raise Conflict("The window holds too many messages; compact the session or rewind it.", "window-too-large")
             rest = await self._pool.fetch(_WINDOW, tenant, session, head.head_seq, along, None, WINDOW_PAGE_ENTRIES, last)
         if checkpoint is not None and checkpoint.payload is None:  # redacted since: what its summary stood for is told again
-            return await self.window(tenant, session, at_seq, covered(head.line, None))
+            return await self.window(tenant, session, head.head_seq, covered(head.line, None))
         return replace(head, messages=tuple(messages), folds=tuple(folds), settings=settings, checkpoint=checkpoint)
 
     async def entries(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> list[Entry]:

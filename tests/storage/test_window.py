@@ -98,6 +98,28 @@ async def test_another_line_may_be_read_instead(store, tenant, monkeypatch):
         assert [entry.seq for entry in before.messages] == [5, 6]
 
 
+async def test_what_an_erased_checkpoint_stood_for_is_read_again_as_of_the_same_head(store, tenant, migrate_url, monkeypatch):
+    session, _ = await _covered(store, tenant)
+    erased = "UPDATE ledger.entries SET payload = NULL, attributes = NULL, salt = NULL, erased_at = now() WHERE seq = 7"
+    admin = await connect(migrate_url)
+    try:
+        await admin.execute(f"SET session_replication_role = replica; {erased}")
+    finally:
+        await admin.close()
+    fetch, read = store.ledger._pool.fetch, []
+
+    async def cleared_behind_the_first(statement, *arguments):
+        rows = await fetch(statement, *arguments)
+        if "window" in statement and not read:
+            read.append(arguments)
+            await store.ledger.append(tenant, session, Append(entries=(NewEntry("cleared", "{}", line=cleared(9).encode()), said("anew"))))
+        return rows
+
+    monkeypatch.setattr(store.ledger._pool, "fetch", cleared_behind_the_first)
+    window = await store.ledger.window(tenant, session)
+    assert ([entry.seq for entry in window.messages], window.head_seq, window.line, window.checkpoint) == ([1, 2, 3, 4, 5, 6, 8], 8, PLAIN, None)
+
+
 async def _cost(app, tenant, session, at_seq=None) -> tuple[int, int]:
     """Buffers that the window's statement touches, and sequential scans of entries that it makes."""
     window = "ledger.window_v2($1, $2, $3, NULL, ARRAY['state_changed', 'session_opened'], 1000, NULL)"
