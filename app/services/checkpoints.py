@@ -67,7 +67,7 @@ class Checkpoints:
     async def _latest(self, tenant: UUID, session: UUID, line: Line, at_seq: int) -> Line:
         page = 1  # nearly always it is the newest of all
         while True:
-            rows = await self._store.checkpoints.list(tenant, session, page, at_seq=at_seq, descending=True)
+            rows = await self._store.checkpoints.list(tenant, session, page, after_seq=line.first_seq, at_seq=at_seq, descending=True)
             for row in rows:
                 mark = _mark(row, session)
                 if row.entry.payload is not None and _fits(row, mark, line):
