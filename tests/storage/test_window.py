@@ -106,7 +106,8 @@ async def test_what_an_erased_checkpoint_stood_for_is_read_again_as_of_the_same_
         await admin.execute(f"SET session_replication_role = replica; {erased}")
     finally:
         await admin.close()
-    fetch, read = store.ledger._pool.fetch, []
+    fetch = store.ledger._pool.fetch
+    read: list[object] = []
 
     async def cleared_behind_the_first(statement, *arguments):
         rows = await fetch(statement, *arguments)
