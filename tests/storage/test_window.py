@@ -12,6 +12,7 @@ from app.storage import ledger
 from app.storage.rows import EntryFilter
 from app.storage.types import Append
 from tests.database.copies import connect
+from tests.services.test_mismatches import ERASED, tampered
 from tests.storage.sessions_made import opened, said
 
 WINDOW = 200
@@ -100,12 +101,7 @@ async def test_another_line_may_be_read_instead(store, tenant, monkeypatch):
 
 async def test_what_an_erased_checkpoint_stood_for_is_read_again_as_of_the_same_head(store, tenant, migrate_url, monkeypatch):
     session, _ = await _covered(store, tenant)
-    erased = "UPDATE ledger.entries SET payload = NULL, attributes = NULL, salt = NULL, erased_at = now() WHERE seq = 7"
-    admin = await connect(migrate_url)
-    try:
-        await admin.execute(f"SET session_replication_role = replica; {erased}")
-    finally:
-        await admin.close()
+    await tampered(migrate_url, f"UPDATE ledger.entries SET {ERASED} WHERE seq = 7")
     fetch = store.ledger._pool.fetch
     read: list[object] = []
 
