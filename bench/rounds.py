@@ -49,6 +49,16 @@ def median_ms(repeats: int, work: Callable[[], object]) -> float:
     return median(taken) * 1000
 
 
+async def median_ms_awaited(repeats: int, work: Callable[[], Awaitable[object]]) -> float:
+    """The same of work that is awaited."""
+    taken: list[float] = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        await work()
+        taken.append(time.perf_counter() - started)
+    return median(taken) * 1000
+
+
 def percentile(values: list[float], fraction: float) -> float:
     """The value below which `fraction` of the values lie; `values` is not empty."""
     ordered = sorted(values)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from app.config.limits import APPEND_TRIES_MAX
 from app.entries import lossless
-from app.entries.errors import HeadMismatch, KeyReused
+from app.entries.errors import HeadMismatch
 from app.entries.folds import Cleared
 from app.entries.line import cleared
 from app.entries.messages import NewEntry
@@ -42,10 +42,8 @@ class Clearing:
     async def _clear(self, tenant: UUID, session: UUID, expected_head: int | None, key: IdempotencyKey | None) -> Opened:
         for left in reversed(range(APPEND_TRIES_MAX)):
             row = await self._sessions.row(tenant, session)
-            known = None if key is None else await self._store.idempotency.find(tenant, key.route, key.key)
-            if known is not None and key is not None:
-                if not known.answers(key.digest):
-                    raise KeyReused
+            known = None if key is None else await self._store.idempotency.find(tenant, key.route, key.key, key.digest)
+            if known is not None:
                 return await self._replayed(tenant, session, known)
             if expected_head is not None and expected_head != row.head_seq:
                 raise HeadMismatch(row.head_seq)

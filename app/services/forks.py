@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from app.entries import lossless
-from app.entries.errors import Fault, HeadMismatch, Invalid, KeyReused
+from app.entries.errors import Fault, HeadMismatch, Invalid
 from app.entries.ids import SESSION, format_id
 from app.entries.line import forked
 from app.entries.messages import Entry, NewEntry
@@ -46,10 +46,8 @@ class Forks:
         Raises `NotFound`, `HeadMismatch`, `KeyReused`, and `Invalid` for a seq that is not there or lies inside a turn.
         """
         parent = await self._sessions.find(tenant, session_id)
-        known = None if key is None else await self._store.idempotency.find(tenant, key.route, key.key)
-        if known is not None and key is not None:
-            if not known.answers(key.digest):
-                raise KeyReused
+        known = None if key is None else await self._store.idempotency.find(tenant, key.route, key.key, key.digest)
+        if known is not None:
             return await self._replayed(tenant, known)
         if expected_head is not None and expected_head != parent.head_seq:
             raise HeadMismatch(parent.head_seq)

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from uuid import UUID
 
-from app.entries.errors import KeyReused, SessionErased
+from app.entries.errors import SessionErased
 from app.entries.ids import SESSION, parse_id
 from app.services.turns.inputs import IdempotencyKey
 from app.storage.idempotency import Idempotency
@@ -29,10 +29,8 @@ class Replays:
         """
         if key is None:
             return await make(), False
-        found = await self._rows.find(tenant, key.route, key.key)
+        found = await self._rows.find(tenant, key.route, key.key, key.digest)
         if found is not None:
-            if not found.answers(key.digest):
-                raise KeyReused
             if found.body is not None:
                 return found.body, True
             if found.session is None:  # what it made, sessions that no route names, was erased; it is not made again

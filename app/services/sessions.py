@@ -8,12 +8,12 @@ from uuid import UUID
 from app.config.limits import APPEND_TRIES_MAX, METADATA_BYTES_MAX
 from app.context.sources import AgentRevision
 from app.entries import lossless
-from app.entries.errors import Conflict, Fault, HeadMismatch, Invalid, KeyReused, NotFound
+from app.entries.errors import Conflict, Fault, HeadMismatch, Invalid, NotFound
 from app.entries.line import PLAIN
 from app.entries.messages import Entry, NewEntry
 from app.entries.settings import SessionOpened, StateChanged
-from app.services.agents import Page
 from app.services.minting import new_uuid
+from app.services.pages import Page
 from app.services.replays import remembered
 from app.services.revisions import Revisions
 from app.services.session_ids import UNKNOWN_SESSION, session_row
@@ -71,10 +71,8 @@ class Sessions:
 
         Raises `Invalid` for an unknown agent or a state that does not fit, `Conflict("exists")` for an external id that is taken, `KeyReused`.
         """
-        known = None if key is None else await self._store.idempotency.find(tenant, key.route, key.key)
-        if known is not None and key is not None:
-            if not known.answers(key.digest):
-                raise KeyReused
+        known = None if key is None else await self._store.idempotency.find(tenant, key.route, key.key, key.digest)
+        if known is not None:
             return await self._replayed(tenant, given, known)
         session = new_uuid()
         try:

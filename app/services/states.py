@@ -68,13 +68,14 @@ class States:
     async def view(self, tenant: UUID, session_id: str, at_seq: int | None = None) -> tuple[dict[str, Any], str]:
         """The State resource and its entity tag, now or as it was recorded when `at_seq` was the head. Raises `NotFound`.
 
-        The tag is the head; where the user's other sessions moved on since this one recorded them, their version stands behind it.
+        The tag is the head of now, since an erasure reaches earlier states too; where the user's other sessions moved on since this one recorded
+        them, their version stands behind it.
         """
         row = await session_row(self._store.sessions, tenant, session_id)
         agent = await self._agent(tenant, row) if at_seq is None and row.agent is not None else None
         held = await self._held(tenant, row.session_id, agent, row.head_seq if at_seq is None else at_seq)
         head_seq = row.head_seq if at_seq is None else min(at_seq, row.head_seq)
-        tag = f'"{head_seq}"' if held.now is held.recorded else f'"{head_seq}.{held.shared_version}"'
+        tag = f'"{row.head_seq}"' if held.now is held.recorded else f'"{row.head_seq}.{held.shared_version}"'
         return state_json(row, head_seq, held.seq, held.now), tag
 
     async def patch(self, tenant: UUID, session_id: str, patch: Mapping[str, Any], expected_head: int | None) -> dict[str, Any]:

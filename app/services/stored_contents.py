@@ -8,6 +8,7 @@ from uuid import UUID
 
 from app.config.limits import MEDIA_ON_LOOP_BYTES_MAX
 from app.context.neutral import NeutralMessage
+from app.context.origins import InvalidOrigins
 from app.context.sources import SourceMessage
 from app.entries.ids import blob_digest
 from app.entries.messages import text_blobs, with_parts
@@ -26,11 +27,16 @@ class StoredContents:
         self._blobs = blobs
 
     async def texts(self, tenant: UUID, session: UUID, messages: list[SourceMessage]) -> list[SourceMessage]:
-        """The messages with the texts that lie in blobs put back; media stay references until they are written."""
+        """The messages with the texts that lie in blobs put back; media stay references until they are written.
+
+        Raises `InvalidOrigins` where a text is not stored (any more): an erasure may come between the reading of an entry and of its blobs.
+        """
         digests = [blob.digest for message in messages if message.entry.blobs for blob in text_blobs(message.body)]
         if not digests:
             return messages
         texts = await self._blobs.load(tenant, session, digests)
+        if missing := [digest for digest in digests if digest not in texts]:
+            raise InvalidOrigins(f"A message names the text {missing[0]}, which is not stored.")
         return [
             SourceMessage(message.entry, with_parts(message.body, tuple([loaded(part, texts) for part in message.body.parts])))
             if message.entry.blobs

@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from app.entries.errors import KeyReused
 from app.storage import decode
 from app.storage.pool import Pool
 from app.storage.rows import StoredAnswer
@@ -12,10 +13,13 @@ class Idempotency:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def find(self, tenant: UUID, route: str, key: str) -> StoredAnswer | None:
-        """What is kept under the key; the caller compares the digests. None: the key is free."""
+    async def find(self, tenant: UUID, route: str, key: str, request_digest: bytes) -> StoredAnswer | None:
+        """What is kept under the key; None: the key is free. Raises `KeyReused` for another request's key."""
         rows = await self._pool.fetch("SELECT * FROM ledger.idempotency_get_v1($1, $2, $3)", tenant, route, key)
-        return decode.stored_answer(rows[0]) if rows else None
+        found = decode.stored_answer(rows[0]) if rows else None
+        if found is not None and not found.answers(request_digest):
+            raise KeyReused
+        return found
 
     async def remember(self, tenant: UUID, write: IdempotencyWrite) -> StoredAnswer | None:
         """Keeps an answer. Gives the one that was kept before instead, or None. Raises `KeyReused` for another request's key."""

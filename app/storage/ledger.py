@@ -20,9 +20,6 @@ from app.storage.types import Append, Appended
 PROBLEMS_MAX = 100
 """Problems that one verification names; it stops there."""
 
-_PLAIN_LINE = "[[1,null,null]]"
-"""The plain line where it has to be said."""
-
 _RARE_KINDS = frozenset(kind.name for kind in KINDS.values() if kind.family in (Family.SETTINGS, Family.FOLD))
 """Kinds whose entries have an index of their own."""
 
@@ -63,7 +60,7 @@ class Ledger:
         One statement unless it holds more than `WINDOW_PAGE_ENTRIES` entries. Raises `Conflict("window-too-large")` rather
         than leave anything out.
         """
-        along = None if line is None else line.encode() or _PLAIN_LINE
+        along = None if line is None else line.spelled()
         rows = await self._pool.fetch(_WINDOW, tenant, session, at_seq, along, list(SETTINGS_KINDS), WINDOW_PAGE_ENTRIES, None)
         if not rows:
             return None
@@ -91,7 +88,7 @@ class Ledger:
                 raise Conflict("The window holds too many messages; compact the session or rewind it.", "window-too-large")
             rest = await self._pool.fetch(_WINDOW, tenant, session, head.head_seq, along, None, WINDOW_PAGE_ENTRIES, last)
         if checkpoint is not None and checkpoint.payload is None:  # redacted since: what its summary stood for is told again
-            return await self.window(tenant, session, at_seq, covered(head.line, None))
+            return await self.window(tenant, session, head.head_seq, covered(head.line, None))
         return replace(head, messages=tuple(messages), folds=tuple(folds), settings=settings, checkpoint=checkpoint)
 
     async def entries(self, tenant: UUID, session: UUID, chosen: EntryFilter, limit: int) -> list[Entry]:

@@ -260,7 +260,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that the chain does not explain. `what` is one of `gap`, `digest`, `payload`, `message-index`, `head`."""
+    """Something that the chain does not explain. `what` is one of `gap`, `digest`, `payload`, `message-index`, `blob`, `head`."""
 
     seq: int
     what: str

@@ -21,7 +21,7 @@ from app.storage.types import Append
 from bench.database import Database
 from bench.limits.postgres import copied
 from bench.processes import resident_mib
-from bench.rounds import interleave, percentile, ratio
+from bench.rounds import interleave, median_ms_awaited, percentile, ratio
 from bench.rows.compile import agent
 from bench.rows.storage import TURN, covered_by_checkpoint, filled, left_behind, window_compiler
 from bench.scale import Scale
@@ -205,7 +205,7 @@ async def _verify(database: Database, sessions: _Sessions, client: _Client) -> R
 
 async def _append(database: Database, sessions: _Sessions, scale: Scale) -> Row:
     async def appended(session: UUID) -> float:
-        return await _median_ms(scale, lambda: database.store.ledger.append(database.tenant, session, Append(entries=TURN)))
+        return await median_ms_awaited(scale.turns, lambda: database.store.ledger.append(database.tenant, session, Append(entries=TURN)))
 
     figures = await interleave(scale.rounds, {"short": lambda: appended(sessions.short), "long": lambda: appended(sessions.long)})
     return _grown("append of a turn", sessions, figures, "an index one level deeper")
@@ -227,25 +227,16 @@ async def _window(database: Database, sessions: _Sessions, scale: Scale) -> list
         figures = await interleave(
             scale.rounds,
             {
-                "short": lambda: _median_ms(scale, lambda: compiled(sessions.short)),
-                "long": lambda: _median_ms(scale, lambda: compiled(sessions.long)),
-                "selected, short": lambda: _median_ms(scale, lambda: selected(sessions.short)),
-                "selected, long": lambda: _median_ms(scale, lambda: selected(sessions.long)),
+                "short": lambda: median_ms_awaited(scale.turns, lambda: compiled(sessions.short)),
+                "long": lambda: median_ms_awaited(scale.turns, lambda: compiled(sessions.long)),
+                "selected, short": lambda: median_ms_awaited(scale.turns, lambda: selected(sessions.short)),
+                "selected, long": lambda: median_ms_awaited(scale.turns, lambda: selected(sessions.long)),
             },
         )
         growth = ratio(figures, "selected, long", "selected, short")
         row_of = _grown(f"window of {WINDOW} behind {what}, compiled to bytes", sessions, figures, behind)
         rows.append(replace(row_of, reached=f"{row_of.reached}; {SELECTED} of it selected {growth:.2f} ×", met=row_of.met and growth <= 1.3))
     return rows
-
-
-async def _median_ms(scale: Scale, work: Callable[[], Awaitable[object]]) -> float:
-    taken: list[float] = []
-    for _ in range(scale.turns):
-        started = perf_counter()
-        await work()
-        taken.append(perf_counter() - started)
-    return median(taken) * 1000
 
 
 def _grown(work: str, sessions: _Sessions, figures: dict[str, list[float]], why: str) -> Row:

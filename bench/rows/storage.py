@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
-from time import perf_counter
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -27,7 +27,7 @@ from app.storage.store import Store
 from app.storage.types import Append, NewBlob, OpenSession
 from bench.database import Database
 from bench.limits.postgres import TEXT, BareTable, open_table
-from bench.rounds import interleave, per_second, ratio
+from bench.rounds import interleave, median_ms_awaited, per_second, ratio
 from bench.rows.compile import agent
 from bench.scale import Scale
 from bench.table import Row
@@ -149,19 +149,14 @@ async def _growth(database: Database, scale: Scale) -> Row:
     long = await database.long_session(scale.long_entries)
 
     async def appended(session: UUID) -> float:
-        taken: list[float] = []
-        for _ in range(scale.turns):
-            started = perf_counter()
-            await store.ledger.append(tenant, session, Append(entries=TURN))
-            taken.append(perf_counter() - started)
-        return median(taken)
+        return await median_ms_awaited(scale.turns, lambda: store.ledger.append(tenant, session, Append(entries=TURN)))
 
     figures = await interleave(scale.rounds, {"short": lambda: appended(short), "long": lambda: appended(long)})
     reached = ratio(figures, "long", "short")
     return Row(
         f"append at 10 → {scale.long_entries:,} entries",
         "≤ 1.2 ×",
-        f"{reached:.2f} × ({median(figures['short']) * 1000:.2f} → {median(figures['long']) * 1000:.2f} ms, 1 caller)",
+        f"{reached:.2f} × ({median(figures['short']):.2f} → {median(figures['long']):.2f} ms, 1 caller)",
         reached <= 1.2,
         "an index one level deeper",
     )
@@ -182,14 +177,7 @@ async def _window(database: Database, bare: BareTable, scale: Scale) -> Row:
     table = await bare.fill(scale.long_entries)
     sources_of = window_compiler(database.store, database.tenant)
 
-    async def timed(work: Callable[[], Awaitable[object]]) -> float:
-        taken: list[float] = []
-        for _ in range(scale.turns):
-            started = perf_counter()
-            await work()
-            taken.append(perf_counter() - started)
-        return median(taken) * 1000
-
+    timed = partial(median_ms_awaited, scale.turns)
     figures = await interleave(
         scale.rounds,
         {
@@ -261,11 +249,7 @@ async def _page(database: Database, bare: BareTable, scale: Scale) -> Row:
         row = await transcripts.session(database.tenant, format_id(SESSION, session))
         return sum([len(piece) async for piece in transcripts.lines(row, RawQuery(view="ledger"))])
 
-    async def timed(work: Callable[[], Awaitable[object]]) -> float:
-        started = perf_counter()
-        await work()
-        return (perf_counter() - started) * 1000
-
+    timed = partial(median_ms_awaited, 1)
     figures = await interleave(max(1, scale.rounds), {"bare": lambda: timed(lambda: bare.read_all(table)), "ours": lambda: timed(lines)})
     reached = ratio(figures, "ours", "bare")
     return Row(

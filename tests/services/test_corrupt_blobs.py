@@ -43,9 +43,21 @@ async def test_a_corrupt_artifact_fails_the_turn_before_any_call_leaves(world: W
     assert (call["status"], call["attempts"]) == ("refused", [])
 
 
+@pytest.mark.req("X-18")
+async def test_a_text_that_is_not_stored_any_more_fails_the_turn_before_any_call_leaves(world: World, migrate_url: str) -> None:
+    session = await world.session(await world.agent())
+    assert (await world.turn(session, "x" * 60_000))["status"] == "completed"
+    await spoil(migrate_url, "UPDATE ledger.blobs SET body = NULL, erased_at = now()")
+    assert (await world.call("GET", f"/sessions/{session}/model-input", 409)).json()["code"] == "invalid-origins"
+    turn = await world.turn(session, "and now?")
+    assert (turn["status"], turn["error"]["code"], turn["calls"]) == ("failed", "upstream-error", [])
+    assert "not stored" in turn["error"]["detail"]
+
+
 @pytest.mark.parametrize(("length", "aside"), [(1_000, False), (1_000_000, True)])
+@pytest.mark.parametrize("where", ["stored_contents", "inputs"])  # the bytes themselves, and the body that they are written into
 async def test_many_bytes_are_held_against_their_digest_beside_the_event_loop(
-    world: World, monkeypatch: pytest.MonkeyPatch, length: int, aside: bool
+    world: World, monkeypatch: pytest.MonkeyPatch, length: int, aside: bool, where: str
 ) -> None:
     beside: list[bool] = []
 
@@ -53,7 +65,7 @@ async def test_many_bytes_are_held_against_their_digest_beside_the_event_loop(
         beside.append(threading.current_thread() is not threading.main_thread())
         return blob_digest(content)
 
-    monkeypatch.setattr("app.services.inputs.blob_digest", checked)
+    monkeypatch.setattr(f"app.services.{where}.blob_digest", checked)
     session = await world.session(await world.agent())
     stored = await world.call("POST", f"/sessions/{session}/blobs", 201, content=PNG + bytes(length), headers={"content-type": "image/png"})
     assert (await world.turn(session, [{"type": "image", "blob": stored.json()["digest"]}]))["status"] == "completed"

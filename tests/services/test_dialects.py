@@ -1,10 +1,12 @@
 """One turn in every dialect over the running service: what is said, called, answered and replayed does not depend on the wire."""
 
+import threading
 from typing import Any
 
 import pytest
 
 from app.formats.registry import FORMATS
+from app.services.validation import validate
 from tests.services.world import World
 
 TOOLS = [{"name": "lookup", "description": "Finds a record.", "parameters": {"type": "object", "properties": {"id": {"type": "string"}}}}]
@@ -81,3 +83,17 @@ async def test_a_stream_that_is_cut_is_a_failed_answer_and_runs_no_tool(world: W
     assert (answer["status"], answer["parts"][0]["text"]) == ("failed", "Look.")
     body = (await world.input(session))["body"]
     assert "Look." not in str(body)
+
+
+async def test_bodies_are_judged_beside_the_event_loop(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+
+    def judged(dialect: str, body: Any) -> Any:
+        threads.append(threading.current_thread())
+        return validate(dialect, body)
+
+    monkeypatch.setattr("app.api.routes.model_input.validate", judged)
+    found = (await world.call("POST", "/validate/openai-chat", 200, json={"model": "m", "messages": [{"role": "x"}] * 3})).json()
+    assert (found["valid"], len(found["violations"])) == (False, 3)
+    assert threads
+    assert threading.main_thread() not in threads

@@ -6,12 +6,14 @@ import logging
 import re
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 import orjson
 import pytest
 
 from app.api.app import OPERATIONS
 from app.config.settings import Settings
+from app.entries.errors import Unavailable
 from app.entries.ids import SESSION, parse_id
 from app.services.erasures import Deletions
 from app.services.minting import new_uuid
@@ -214,6 +216,30 @@ async def test_an_erasure_that_was_cut_off_is_swept_up(world: World, database_ur
         assert await tables_with(migrate_url, trace) == ({"user_states"} if trace in (USER, SHARED) else set()), trace
     await gone(world, cut)
     await world.call("GET", f"/sessions/{other}", 200)
+
+
+async def test_an_erasure_that_fails_does_not_keep_later_ones_waiting(
+    world: World, database_url: str, migrate_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck, cut = await world.session(), await full(world)
+    store = await open_store(database_url, pool_size=1)
+    try:
+        for session in (stuck, cut):
+            await store.erasures.begin(LOCAL_TENANT, parse_id(SESSION, session), None, 1)
+        empty = store.erasures.empty
+
+        async def failing(tenant: UUID, session: UUID, *more: Any) -> Any:
+            if session == parse_id(SESSION, stuck):
+                raise Unavailable("It takes too long.")
+            return await empty(tenant, session, *more)
+
+        monkeypatch.setattr(store.erasures, "empty", failing)
+        with pytest.raises(Unavailable):
+            await Deletions(store).sweep(0.0)
+        assert await store.erasures.begun(0.0, 10) == [(LOCAL_TENANT, parse_id(SESSION, stuck))]
+    finally:
+        await store.close()
+    assert await tables_with(migrate_url, INPUT) == set()
 
 
 async def test_who_follows_a_session_live_hears_its_end_when_it_is_erased(socket_world: World, caplog: pytest.LogCaptureFixture) -> None:

@@ -105,6 +105,21 @@ async def test_what_has_no_price_has_no_cost(world: World, settings: Settings, s
     assert [found["main"]["cost"]["currency"], found["compaction"]["cost"]["currency"], found["total"]["cost"]] == ["USD", "EUR", None]
 
 
+async def test_a_cost_is_rounded_once_and_half_of_one_upwards(settings: Settings, store: Store) -> None:
+    per_token = {"a": 400_000, "b": 400_000, "c": 499_999, "d": 500_000, "e": 10**12}
+    prices = {model: Prices("USD", input=price, output=0) for model, price in per_token.items()}
+    async with running(priced(settings, **prices)) as app, talking(app) as client:
+        world = World(client)
+        session = await world.session()
+        for model in per_token:
+            await summarised(store, session, {"input": 10**12 + 1 if model == "e" else 1, "output": 0}, model=model)
+        found = await used(world, session)
+        micros = {row["model"]: row["cost"]["micros"] for row in found["models"]}
+    most = 10**18 + 10**6
+    assert micros == {"a": 0, "b": 0, "c": 0, "d": 1, "e": most}
+    assert found["total"]["cost"]["micros"] == most + 2, "of 1.799999: rounded one by one it would be 1"
+
+
 async def test_what_no_provider_reported_is_counted_as_estimated(world: World) -> None:
     session = await world.session(script=[{"text": "Bonjour tout le monde.", "cut_after_chars": 8}])
     await world.turn(session)

@@ -52,7 +52,7 @@ async def test_every_read_and_write_of_a_foreign_tenant_finds_nothing(store, ten
     assert await store.checkpoints.get(FOREIGN, session, "chk_1") is None
     assert await store.blobs.load(FOREIGN, session, [blob.digest]) == {}
     assert await store.agents.get(FOREIGN, "triage") is None
-    assert await store.idempotency.find(FOREIGN, "r", "k") is None
+    assert await store.idempotency.find(FOREIGN, "r", "k", bytes(32)) is None
     for append in (Append(entries=(said(),)), Append(entries=(said(),), fence=1), Append(entries=(said(),), beside=True)):
         with pytest.raises(NotFound):
             await store.ledger.append(FOREIGN, session, append)

@@ -12,6 +12,7 @@ from app.storage import ledger
 from app.storage.rows import EntryFilter
 from app.storage.types import Append
 from tests.database.copies import connect
+from tests.services.test_mismatches import ERASED, tampered
 from tests.storage.sessions_made import opened, said
 
 WINDOW = 200
@@ -96,6 +97,24 @@ async def test_another_line_may_be_read_instead(store, tenant, monkeypatch):
             assert window.session.line == line
         before = await store.ledger.window(tenant, session, at_seq=6, line=line)
         assert [entry.seq for entry in before.messages] == [5, 6]
+
+
+async def test_what_an_erased_checkpoint_stood_for_is_read_again_as_of_the_same_head(store, tenant, migrate_url, monkeypatch):
+    session, _ = await _covered(store, tenant)
+    await tampered(migrate_url, f"UPDATE ledger.entries SET {ERASED} WHERE seq = 7")
+    fetch = store.ledger._pool.fetch
+    read: list[object] = []
+
+    async def cleared_behind_the_first(statement, *arguments):
+        rows = await fetch(statement, *arguments)
+        if "window" in statement and not read:
+            read.append(arguments)
+            await store.ledger.append(tenant, session, Append(entries=(NewEntry("cleared", "{}", line=cleared(9).encode()), said("anew"))))
+        return rows
+
+    monkeypatch.setattr(store.ledger._pool, "fetch", cleared_behind_the_first)
+    window = await store.ledger.window(tenant, session)
+    assert ([entry.seq for entry in window.messages], window.head_seq, window.line, window.checkpoint) == ([1, 2, 3, 4, 5, 6, 8], 8, PLAIN, None)
 
 
 async def _cost(app, tenant, session, at_seq=None) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """What the model sees: the next input and what-ifs, the last dispatched map, calls and their inputs derived again, validation."""
 
+import asyncio
 from typing import get_args
 
 from starlette.responses import Response
@@ -89,8 +90,8 @@ async def get_explanation(exchange: Exchange) -> Response:
 async def validate_body(exchange: Exchange) -> Response:
     dialect = exchange.path("dialect")
 
-    async def make() -> str:
-        return lossless.dumps(validate(dialect, exchange.body))
+    async def make() -> str:  # beside the event loop: a body of short messages has millions of them to judge
+        return await asyncio.to_thread(lambda: lossless.dumps(validate(dialect, exchange.body)))
 
     return await answered_once(exchange, make)
 

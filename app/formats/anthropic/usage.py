@@ -4,21 +4,21 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.entries.deltas import Usage
+from app.entries.deltas import Usage, token_count
 
 _READ, _WRITTEN = "cache_read_input_tokens", "cache_creation_input_tokens"
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
     """The figures of a `usage` object; one that is absent or no count stays unknown, which is not zero."""
-    plain, cached, written = _count(usage.get("input_tokens")), _count(usage.get(_READ)), _count(usage.get(_WRITTEN))
+    plain, cached, written = token_count(usage.get("input_tokens")), token_count(usage.get(_READ)), token_count(usage.get(_WRITTEN))
     details = usage.get("output_tokens_details")
     return Usage(
         None if plain is None else plain + (cached or 0) + (written or 0),
         cached,
         written,
-        _count(usage.get("output_tokens")),
-        _count(details.get("thinking_tokens")) if isinstance(details, Mapping) else None,
+        token_count(usage.get("output_tokens")),
+        token_count(details.get("thinking_tokens")) if isinstance(details, Mapping) else None,
     )
 
 
@@ -30,7 +30,3 @@ def write_usage(usage: Usage) -> dict[str, Any]:
     if usage.reasoning is not None:
         found["output_tokens_details"] = {"thinking_tokens": usage.reasoning}
     return found
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.entries import lossless
+from app.entries.deltas import token_count
 from app.formats.bedrock.model_ids import counting_path
 from app.formats.protocols import Counting
 from app.formats.writing import as_bytes
@@ -22,7 +23,7 @@ def _read(body: bytes) -> int | None:
     except lossless.InvalidJson:
         return None
     count = found.get("inputTokens") if isinstance(found, dict) else None
-    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
+    return token_count(count)
 
 
 COUNTING = Counting(counting_path, _body, _read)

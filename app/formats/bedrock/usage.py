@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.entries.deltas import Usage
+from app.entries.deltas import Usage, token_count
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
     """The figures of a `usage` object; one that is absent or no count stays unknown, which is not zero. Reasoning is not told apart."""
-    fresh, output = _count(usage.get("inputTokens")), _count(usage.get("outputTokens"))
-    cached, written = _count(usage.get("cacheReadInputTokens")), _count(usage.get("cacheWriteInputTokens"))
+    fresh, output = token_count(usage.get("inputTokens")), token_count(usage.get("outputTokens"))
+    cached, written = token_count(usage.get("cacheReadInputTokens")), token_count(usage.get("cacheWriteInputTokens"))
     return Usage(None if fresh is None else fresh + (cached or 0) + (written or 0), cached, written, output)
 
 
@@ -20,7 +20,3 @@ def write_usage(usage: Usage) -> dict[str, Any]:
     found = {"inputTokens": fresh, "outputTokens": output, "totalTokens": fresh + cached + written + output}
     known = (("cacheReadInputTokens", usage.cached), ("cacheWriteInputTokens", usage.cache_write))
     return found | {key: value for key, value in known if value is not None}
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

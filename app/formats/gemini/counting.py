@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.entries import lossless
+from app.entries.deltas import token_count
 from app.formats.gemini.rules import model_path
 from app.formats.protocols import Counting
 from app.formats.writing import as_bytes
@@ -25,7 +26,7 @@ def _read(body: bytes) -> int | None:
     except lossless.InvalidJson:
         return None
     total = document.get("totalTokens") if isinstance(document, dict) else None
-    return total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else None
+    return token_count(total)
 
 
 COUNTING = Counting(_path, _body, _read)

@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.entries.deltas import Usage
+from app.entries.deltas import Usage, token_count
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
@@ -15,11 +15,11 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
     Gemini leaves zeros out, so that of the two halves of a sum one may be absent; where both are, the sum is unknown.
     """
     return Usage(
-        _sum(_count(usage.get("promptTokenCount")), _count(usage.get("toolUsePromptTokenCount"))),
-        _count(usage.get("cachedContentTokenCount")),
+        _sum(token_count(usage.get("promptTokenCount")), token_count(usage.get("toolUsePromptTokenCount"))),
+        token_count(usage.get("cachedContentTokenCount")),
         None,
-        _sum(_count(usage.get("candidatesTokenCount")), _count(usage.get("thoughtsTokenCount"))),
-        _count(usage.get("thoughtsTokenCount")),
+        _sum(token_count(usage.get("candidatesTokenCount")), token_count(usage.get("thoughtsTokenCount"))),
+        token_count(usage.get("thoughtsTokenCount")),
     )
 
 
@@ -40,7 +40,3 @@ def write_usage(usage: Usage) -> dict[str, int]:
 
 def _sum(first: int | None, second: int | None) -> int | None:
     return None if first is None and second is None else (first or 0) + (second or 0)
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -3,22 +3,22 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.entries.deltas import Usage
+from app.entries.deltas import Usage, token_count
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
     """The figures of a `usage` object; one that is absent or no count stays unknown, which is not zero."""
     prompt = _inner(usage.get("prompt_tokens_details"))
     completion = _inner(usage.get("completion_tokens_details"))
-    cached = _count(prompt.get("cached_tokens"))
+    cached = token_count(prompt.get("cached_tokens"))
     if cached is None:
-        cached = _count(usage.get("prompt_cache_hit_tokens"))  # DeepSeek's older spelling
+        cached = token_count(usage.get("prompt_cache_hit_tokens"))  # DeepSeek's older spelling
     return Usage(
-        _count(usage.get("prompt_tokens")),
+        token_count(usage.get("prompt_tokens")),
         cached,
-        _count(prompt.get("cache_write_tokens")),
-        _count(usage.get("completion_tokens")),
-        _count(completion.get("reasoning_tokens")),
+        token_count(prompt.get("cache_write_tokens")),
+        token_count(usage.get("completion_tokens")),
+        token_count(completion.get("reasoning_tokens")),
     )
 
 
@@ -36,7 +36,3 @@ def write_usage(usage: Usage) -> dict[str, Any]:
 
 def _inner(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

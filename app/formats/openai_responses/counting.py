@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.entries import lossless
+from app.entries.deltas import token_count
 from app.formats.protocols import Counting
 from app.formats.writing import as_bytes
 
@@ -40,7 +41,7 @@ def read_count(body: bytes) -> int | None:
     except lossless.InvalidJson:
         return None
     tokens = found.get("input_tokens") if isinstance(found, dict) else None
-    return tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0 else None
+    return token_count(tokens)
 
 
 COUNTING = Counting(count_path, count_body, read_count)

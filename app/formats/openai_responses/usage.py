@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.entries.deltas import Usage
+from app.entries.deltas import Usage, token_count
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
@@ -11,11 +11,11 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
     given = _inner(usage.get("input_tokens_details"))
     made = _inner(usage.get("output_tokens_details"))
     return Usage(
-        _count(usage.get("input_tokens")),
-        _count(given.get("cached_tokens")),
-        _count(given.get("cache_write_tokens")),
-        _count(usage.get("output_tokens")),
-        _count(made.get("reasoning_tokens")),
+        token_count(usage.get("input_tokens")),
+        token_count(given.get("cached_tokens")),
+        token_count(given.get("cache_write_tokens")),
+        token_count(usage.get("output_tokens")),
+        token_count(made.get("reasoning_tokens")),
     )
 
 
@@ -34,7 +34,3 @@ def write_usage(usage: Usage) -> dict[str, Any]:
 
 def _inner(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

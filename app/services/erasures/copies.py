@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from app.context.schemas import escaped
 from app.entries import lossless
 from app.entries.ids import is_commitment
 from app.entries.messages import Answer, Body, ToolResult
@@ -64,11 +65,11 @@ def _said(plan: Plan) -> set[str]:
 
 
 def _leaves(value: Any, at: str) -> Iterator[tuple[str, str]]:
-    """The scalars of a state as JSON text, each with the place that it has."""
-    if isinstance(value, Mapping):
+    """The scalars of a state, and what is empty, as JSON text, each with the place that it has."""
+    if isinstance(value, Mapping) and value:
         for key, inner in value.items():
-            yield from _leaves(inner, f"{at}/{key.replace('~', '~0').replace('/', '~1')}")
-    elif isinstance(value, list):
+            yield from _leaves(inner, f"{at}/{escaped(key)}")
+    elif isinstance(value, list) and value:
         for inner in value:
             yield from _leaves(inner, at)
     else:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from app.config.limits import ERASED_PAGE_ENTRIES, ERASED_SESSIONS_MAX, ERASURE_SECONDS, ERASURES_PER_SWEEP_MAX
 from app.entries.compactions import Checkpoint
+from app.entries.errors import LedgerError
 from app.services.erasures.receipts import KEPT_OF_SESSION, KEPT_OF_USER, receipt, remaining
 from app.services.session_ids import session_uuid
 from app.storage.erasures import Emptied
@@ -43,6 +44,15 @@ class Deletions:
         return counts
 
     async def sweep(self, older_than_seconds: float = ERASURE_SECONDS) -> None:
-        """Ends erasures whose request was cut off that long ago, of all tenants, a bounded number at a time."""
+        """Ends erasures whose request was cut off that long ago, of all tenants, a bounded number at a time.
+
+        One that cannot be ended does not keep the others waiting, and is raised behind them.
+        """
+        failed: LedgerError | None = None
         for tenant, session in await self._store.erasures.begun(older_than_seconds, ERASURES_PER_SWEEP_MAX):
-            await self._emptied(tenant, session)
+            try:
+                await self._emptied(tenant, session)
+            except LedgerError as error:
+                failed = error
+        if failed is not None:
+            raise failed

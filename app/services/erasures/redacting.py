@@ -1,7 +1,7 @@
 """One message or one change of state redacted: its content goes, with everything that was made of it, in its session and in the forks of it."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from app.entries.compactions import Checkpoint, CheckpointSelected
 from app.entries.errors import Conflict, Fault, HeadMismatch, Invalid, NotFound
 from app.entries.ids import SESSION, format_id
 from app.entries.kinds import MESSAGE_KINDS
-from app.entries.line import Line, covered
+from app.entries.line import covered
 from app.entries.messages import Answer, Body, Entry, NewEntry, ToolResult, decode
 from app.entries.redactions import Redaction
 from app.entries.settings import PlanChanged, SectionsRecorded, StateChanged
@@ -23,9 +23,6 @@ from app.storage.erasures import Redact
 from app.storage.rows import EntryFilter, SessionRow
 from app.storage.store import Store
 
-_PLAIN_LINE = "[[1,null,null]]"
-"""The plain line said out loud: a null would leave the line as it was."""
-
 _DERIVED = (Checkpoint.kind, SectionsRecorded.kind, StateChanged.kind, PlanChanged.kind, ModelCallStarted.kind)
 
 _FIGURES = ("%/clear", "%/compactions")
@@ -34,11 +31,13 @@ _FIGURES = ("%/clear", "%/compactions")
 
 @dataclass(slots=True)
 class _Found:
-    """What goes with an entry: `emptied` by session and seq, and the checkpoints among them by id. `since` is the first that held its content."""
+    """What goes with an entry: `emptied` by session and seq, the checkpoints among them by id, and the plans that it set itself. `since` is the
+    first that held its content."""
 
     since: int
     emptied: list[tuple[UUID, int]] = field(default_factory=list)
     checkpoints: set[str] = field(default_factory=set)
+    plans: list[PlanChanged] = field(default_factory=list)
 
 
 class Redactions:
@@ -64,14 +63,10 @@ class Redactions:
         raise AssertionError("the last try returns or raises")
 
     async def _entry(self, tenant: UUID, row: SessionRow, seq: int) -> Entry:
-        holder = row
-        while holder.parent_session is not None and seq <= (holder.parent_seq or 0):
-            parent = await self._store.sessions.get(tenant, holder.parent_session)
-            if parent is None:
-                raise NotFound("There is no such entry.")
-            holder = parent
-        if holder.session_id != row.session_id:
-            held = format_id(SESSION, holder.session_id)
+        shared = None if seq > (row.parent_seq or 0) else await self._store.ledger.shared(tenant, row.session_id)
+        holder = None if shared is None else next((piece.session for piece in shared.whole.pieces if piece.holds(seq)), None)
+        if holder is not None:
+            held = format_id(SESSION, UUID(holder))
             raise Conflict(f"The entry belongs to session {held}, which this one was forked from: redact it there, and it is redacted here too.")
         entry = await self._store.ledger.entry(tenant, row.session_id, seq)
         if entry is None:
@@ -96,14 +91,16 @@ class Redactions:
             raise Conflict(f"More than {FAMILY_SESSIONS_MAX} sessions come from the same one: erase some of the forks first.")
         body = None if entry.kind == StateChanged.kind else decode(entry.kind, payload)
         state = StateCopies(StateChanged.decode(payload)) if body is None else None
+        sharing = [one.row for one in family if one.sharing]
         if state is not None:
-            await self._refuse_in_force(tenant, row, state)
+            await self._refuse_in_force(tenant, sharing, entry, state)
         found = _Found(entry.seq, [(row.session_id, entry.seq)])
         if isinstance(body, ToolResult):
             found.emptied += [(row.session_id, seq) for seq in await self._decided(tenant, row, entry, body)]
-        sharing = [one.row for one in family if one.sharing]
-        for one in sharing:
+        for one in sorted(sharing, key=lambda one: one.session_id != row.session_id):  # who holds it first: it has the first copies
             await self._derived(tenant, one, row, entry, body, state, found)
+        if found.since < entry.seq:
+            await self._refuse_shared_before(tenant, row, found.since, sharing)
         told = redaction(entry.seq, entry.kind, reason, body)
         # In each of them, so that its head moves: who has read it asks again, and who follows it hears of it.
         appended = [*[(one.session_id, NewEntry(told.kind, told.encode())) for one in sharing], *_deselected(sharing, found.checkpoints)]
@@ -116,19 +113,33 @@ class Redactions:
         erased = {**done.counts, "summaries": len(found.checkpoints)}
         return receipt([one.session_id for one in sharing], done.erased_at, erased, KEPT_OF_ENTRY, remains)
 
-    async def _refuse_in_force(self, tenant: UUID, row: SessionRow, state: StateCopies) -> None:
-        """Raises `Conflict` while the user's shared state has the value."""
-        shared = None if row.user is None else (await self._store.states.shared(tenant, row.user)).state
-        if shared is not None and state.held_by(shared_state(shared)):
-            raise Conflict("The user's sessions share the value still: PATCH the state of one of them, then redact what held it.")
+    async def _refuse_in_force(self, tenant: UUID, sharing: Sequence[SessionRow], entry: Entry, state: StateCopies) -> None:
+        """Raises `Conflict` while the entry, or one with a value of it, is the newest state of a session, or the user's sessions share a value."""
+        for row in sharing:
+            now = await self._store.states.read(tenant, row.session_id, StateChanged.kind)
+            if now is None:
+                continue
+            if now.shared.state is not None and state.held_by(shared_state(now.shared.state)):
+                raise Conflict("The user's sessions share the value still: PATCH the state of one of them, then redact what held it.")
+            if now.seq == entry.seq or (now.payload is not None and state.held_by(StateChanged.decode(now.payload).state)):
+                held = format_id(SESSION, row.session_id)
+                raise Conflict(f"Session {held} has the value in force: PATCH its state first, then redact what held it.")
+
+    async def _refuse_shared_before(self, tenant: UUID, row: SessionRow, since: int, sharing: Sequence[SessionRow]) -> None:
+        """Raises `Conflict` where a fork shares the first copy of a value and not the entry: it may have that one in force."""
+        before = await self._store.erasures.family(tenant, row.session_id, since, FAMILY_SESSIONS_MAX)
+        if sum(one.sharing for one in before) > len(sharing):
+            raise Conflict(f"Entry {since} holds the value too, and forks from before this one share it: redact that one, and this one goes with it.")
 
     async def _derived(
         self, tenant: UUID, row: SessionRow, holder: SessionRow, entry: Entry, body: Body | None, state: StateCopies | None, found: _Found
     ) -> None:
-        """Adds what stands of the holder's entry in the entries of a session that shares it. Copies of a state may lie before it."""
+        """Adds what stands of the holder's entry in the entries of a session that shares it: all behind it, of a fork its own. Copies of a state
+        may lie before it."""
         plans: list[tuple[int, PlanChanged]] = []
-        in_force: StateChanged | None = None
-        async for one, payload in self._made(tenant, row, 0 if state is not None else entry.seq - 1):
+        before = entry.seq - 1 if state is None else 0
+        after = before if row.session_id == holder.session_id else row.parent_seq or 0
+        async for one, payload in self._made(tenant, row, after):
             match one.kind:
                 case Checkpoint.kind if one.seq > entry.seq:
                     checkpoint = Checkpoint.decode(payload)
@@ -142,20 +153,15 @@ class Redactions:
                     found.emptied.append((row.session_id, one.seq))
                 case PlanChanged.kind:
                     plans.append((one.seq, PlanChanged.decode(payload)))
-                case StateChanged.kind if state is not None:
-                    in_force = StateChanged.decode(payload)
-                    if state.held_by(in_force.state):
-                        if one.seq <= (holder.parent_seq or 0):
-                            held = f"Entry {one.seq}, of a session that this one was forked from, holds the value too"
-                            raise Conflict(f"{held}: redact that one, and this one goes with it.")
-                        found.since = min(found.since, one.seq)
-                        found.emptied.append((row.session_id, one.seq))
-        if state is not None and in_force is not None and state.held_by(in_force.state):
-            held = format_id(SESSION, row.session_id)
-            raise Conflict(f"Session {held} has the value in force: PATCH its state first, then redact what held it.")
+                case StateChanged.kind if state is not None and state.held_by(StateChanged.decode(payload).state):
+                    if one.seq <= (holder.parent_seq or 0):
+                        held = f"Entry {one.seq}, of a session that this one was forked from, holds the value too"
+                        raise Conflict(f"{held}: redact that one, and this one goes with it.")
+                    found.since = min(found.since, one.seq)
+                    found.emptied.append((row.session_id, one.seq))
         if isinstance(body, Answer):
-            own = [change for _, change in plans if change.call_id == body.call_id]
-            copies = PlanCopies(own)
+            found.plans += [change for _, change in plans if change.call_id == body.call_id]
+            copies = PlanCopies(found.plans)
             gone = [seq for seq, change in plans if change.call_id == body.call_id or copies.held_by(change)]
             found.emptied += [(row.session_id, seq) for seq in gone]
 
@@ -178,6 +184,5 @@ def _deselected(sharing: Sequence[SessionRow], checkpoints: set[str]) -> Iterato
     """For each session in which one of the checkpoints stands for older messages, the entry after which none does."""
     for row in sharing:
         if row.line.covered is not None and row.line.covered.checkpoint_id in checkpoints:
-            line: Line = covered(row.line, None)
-            entry = NewEntry(CheckpointSelected.kind, CheckpointSelected(None, redacted=True).encode())
-            yield row.session_id, replace(entry, line=line.encode() or _PLAIN_LINE)
+            line = covered(row.line, None).spelled()  # the plain line too: a null would leave the line as it was
+            yield row.session_id, NewEntry(CheckpointSelected.kind, CheckpointSelected(None, redacted=True).encode(), line=line)

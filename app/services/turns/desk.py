@@ -11,7 +11,7 @@ from uuid import UUID
 
 from app.context.sources import AgentRevision, Ephemeral
 from app.entries import lossless
-from app.entries.errors import Conflict, FenceLost, KeyReused, LedgerError, NotFound, Unavailable
+from app.entries.errors import Conflict, FenceLost, LedgerError, NotFound, Unavailable
 from app.entries.ids import SESSION, format_id
 from app.entries.messages import Entry, NewEntry
 from app.entries.parts import Media
@@ -96,12 +96,8 @@ class Desk:
 
     async def replay(self, tenant: UUID, session: SessionRow, key: IdempotencyKey | None) -> Accepted | None:
         """The turn that a key opened before; None for a new key. Raises `KeyReused` for another body."""
-        stored = None if key is None else await self.store.idempotency.find(tenant, key.route, key.key)
-        if stored is None or key is None:
-            return None
-        if not stored.answers(key.digest):
-            raise KeyReused
-        return await self.replayed(tenant, session, stored)
+        stored = None if key is None else await self.store.idempotency.find(tenant, key.route, key.key, key.digest)
+        return None if stored is None else await self.replayed(tenant, session, stored)
 
     async def replayed(self, tenant: UUID, session: SessionRow, stored: StoredAnswer | None) -> Accepted:
         """The answer that was kept under a key."""

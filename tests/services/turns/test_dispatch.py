@@ -21,9 +21,10 @@ OTHER_TOOLS = [{"name": "search", "description": "Another one.", "parameters": {
 SCHEMA = {"session": {"type": "object"}}
 
 
-def stream(delta: dict[str, Any], reason: str) -> bytes:
+def stream(delta: dict[str, Any], reason: str, **last: Any) -> bytes:
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4o"}
     chunks = [{**head, "choices": [{"index": 0, "delta": one, "finish_reason": end}]} for one, end in ((delta, None), ({}, reason))]
+    chunks[-1] |= last
     return b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
 
 

@@ -56,4 +56,4 @@ async def test_a_purge_leaves_nothing_that_is_old_however_much_it_is(settings: S
             await here.store.idempotency.remember(tenant, IdempotencyWrite("r", key, bytes(32), 200))
         await here.keeper.purge()
         assert await here.store.deltas.purge(0, 9) == 0
-        assert [await here.store.idempotency.find(tenant, "r", key) for key in ("a", "b", "c")] == [None] * 3
+        assert [await here.store.idempotency.find(tenant, "r", key, bytes(32)) for key in ("a", "b", "c")] == [None] * 3

@@ -41,6 +41,9 @@ async def test_another_request_under_the_key_is_refused(store, tenant):
     await store.ledger.append(tenant, session, Append(entries=(said(),), idempotency=keyed(b"one")))
     with pytest.raises(KeyReused):
         await store.ledger.append(tenant, session, Append(entries=(said(),), idempotency=keyed(b"two")))
+    with pytest.raises(KeyReused):
+        await store.idempotency.find(tenant, keyed().route, "k1", keyed(b"two").request_digest)
+    assert await store.idempotency.find(tenant, keyed().route, "k1", keyed(b"one").request_digest) is not None
     await store.ledger.append(tenant, session, Append(entries=(said(),), idempotency=keyed(b"two", key="k2")))
     assert (await store.sessions.get(tenant, session)).head_seq == 2
 
@@ -49,7 +52,7 @@ async def test_a_refused_request_does_not_consume_its_key(store, tenant):
     session = await opened(store, tenant)
     with pytest.raises(HeadMismatch):
         await store.ledger.append(tenant, session, Append(entries=(said(),), expected_head=9, idempotency=keyed()))
-    assert await store.idempotency.find(tenant, keyed().route, "k1") is None
+    assert await store.idempotency.find(tenant, keyed().route, "k1", keyed().request_digest) is None
     assert not (await store.ledger.append(tenant, session, Append(entries=(said(),), idempotency=keyed()))).replayed
 
 
