@@ -86,7 +86,8 @@ class Erasures:
     async def begin(self, tenant: UUID, session: UUID | None, user: str | None, limit: int) -> Erased:
         """Takes a session, or all of a user's, out of sight, with all but their entries and blobs.
 
-        Raises `NotFound`, `SessionErased`, `SessionBusy`, `ClaimExpired`, `Conflict("has-forks")`, `Conflict` for more than `limit` sessions.
+        Raises `NotFound`, `SessionErased`, `SessionBusy`, `ClaimExpired`, `Conflict("has-forks")`, `Conflict` for more than `limit` sessions, and
+        `HeadMismatch` where a session was opened meanwhile with what the user's sessions shared.
         """
         row = (await self._pool.fetch(_ERASE, tenant, session, user, limit))[0]
         return Erased(tuple(row["sessions"]), row["erased_at"], _counts(row, ("turns", "calls", "deltas", "answers", "states")))

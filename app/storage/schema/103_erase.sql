@@ -2,7 +2,8 @@ SET LOCAL ROLE ledger_eraser;
 -- Begins the erasure of a session, or of all sessions of a user with the state that they share: from here on nothing of them is shown, and
 -- all that is not an entry or a blob is gone. erase_more_v1 empties those. All of them or none: LG006 and LG010 where a turn runs, LG014
 -- (detail: a fork) while a fork is not erased that is not among them, LG015 for more than p_max sessions. An erasure that was cut off
--- begins again; LG016 for a session that is empty. FOR UPDATE waits for blobs and answers on their way, which hold KEY SHARE.
+-- begins again; LG016 for a session that is empty. FOR UPDATE waits for blobs and answers on their way, which hold KEY SHARE, and so does
+-- the end of the shared state for openings that saw it: LG002 where one has come of that, which the next try finds.
 CREATE FUNCTION ledger.erase_v1(
   p_tenant uuid, p_session uuid, p_user text, p_max int,
   OUT sessions uuid[], OUT erased_at timestamptz, OUT turns bigint, OUT calls bigint, OUT deltas bigint, OUT answers bigint,
@@ -57,6 +58,10 @@ BEGIN
   GET DIAGNOSTICS answers = ROW_COUNT;
   DELETE FROM ledger.user_states u WHERE p_session IS NULL AND u.tenant_id = p_tenant AND u.user_name = p_user COLLATE "C";
   GET DIAGNOSTICS states = ROW_COUNT;
+  IF states > 0 AND EXISTS (
+       SELECT FROM ledger.sessions s WHERE s.tenant_id = p_tenant AND s.user_name = p_user AND s.erased_at IS NULL) THEN
+    RAISE EXCEPTION 'a session of the user was opened meanwhile' USING ERRCODE = 'LG002', DETAIL = '0';
+  END IF;
 END $$;
 GRANT EXECUTE ON FUNCTION ledger.erase_v1 TO ledger_app;
 SET LOCAL ROLE ledger_owner;

@@ -43,8 +43,18 @@ async def test_a_stale_version_is_refused_and_writes_nothing(store, tenant):
         with pytest.raises(HeadMismatch) as refused:
             await store.ledger.append(tenant, session, change(stale, '{"n":2}'))
         assert refused.value.head_seq == 1
+        with pytest.raises(HeadMismatch):
+            await store.ledger.append(tenant, session, Append(entries=(NewEntry(KIND, "{}"),), user_state=UserStateWrite(stale)))
     assert (await store.sessions.get(tenant, session)).head_seq == 1
     assert (await store.states.shared(tenant, "ann")).state == '{"n":1}'
+
+
+@pytest.mark.req("X-14")
+async def test_what_an_append_only_tells_of_stays_as_it_is(store, tenant):
+    session = await opened(store, tenant, user="ann")
+    await store.ledger.append(tenant, session, change(0, '{"n":1}'))
+    await store.ledger.append(tenant, session, Append(entries=(NewEntry(KIND, "{}"),), user_state=UserStateWrite(1)))
+    assert await store.states.shared(tenant, "ann") == SharedState(1, '{"n":1}')
 
 
 @pytest.mark.req("X-14")
