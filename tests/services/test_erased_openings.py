@@ -13,16 +13,17 @@ from app.services.scope import LOCAL_TENANT
 from app.storage.append_arguments import APPEND, arguments
 from app.storage.types import Append, OpenSession, UserStateWrite
 from tests.database.copies import connect
-from tests.services.shared_states import SCHEMA, patch, sessions
+from tests.services.shared_states import SCHEMA, patch, sessions, state
 from tests.services.traces import tables_with
 from tests.services.world import World
 
 SHARED = "zqsharedxk"
 
 
+@pytest.mark.parametrize("anew", [False, True])
 @pytest.mark.parametrize("given", [{}, {"user": {"visits": 1}}])
 async def test_an_opening_whose_user_is_erased_meanwhile_looks_again(
-    app: FastAPI, world: World, monkeypatch: pytest.MonkeyPatch, migrate_url: str, given: Any
+    app: FastAPI, world: World, monkeypatch: pytest.MonkeyPatch, migrate_url: str, given: Any, anew: bool
 ) -> None:
     (first,) = await sessions(world, 1)
     await patch(world, first, {"user": {"name": SHARED}})
@@ -31,22 +32,26 @@ async def test_an_opening_whose_user_is_erased_meanwhile_looks_again(
 
     async def overtaken(*asked: Any) -> Any:
         found = await shared(*asked)
-        if found.version:
-            assert (await world.call("DELETE", "/users/ann", 200)).json()["erased"]["states"] == 1
+        monkeypatch.setattr(rows, "shared", shared)
+        assert (await world.call("DELETE", "/users/ann", 200)).json()["erased"]["states"] == 1
+        if anew:
+            await world.session("agent-1", user="ann", state={"user": {"token": "t"}})
         return found
 
     monkeypatch.setattr(rows, "shared", overtaken)
     opened = await world.session("agent-1", user="ann", state=given)
-    assert (await world.call("GET", f"/sessions/{opened}/state", 200)).json()["state"] == given
+    expected = {**({"token": "t"} if anew else {}), **given.get("user", {})}
+    assert (await state(world, opened)).get("user", {}) == expected
     assert await tables_with(migrate_url, SHARED) == set()
 
 
-async def test_an_erasure_that_did_not_see_a_session_yet_looks_again(world: World, database_url: str, migrate_url: str) -> None:
+async def test_an_erasure_that_did_not_see_a_session_yet_looks_again(app: FastAPI, world: World, database_url: str, migrate_url: str) -> None:
     (first,) = await sessions(world, 1, schema=SCHEMA)
     await patch(world, first, {"user": {"name": SHARED}})
     second = new_uuid()
     entry = NewEntry("state_changed", f'{{"changed":["/user"],"source":"observation","state":{{"user":{{"name":"{SHARED}"}}}}}}')
-    append = Append(entries=(entry,), open=OpenSession(agent="agent-1", agent_revision=1, user="ann"), user_state=UserStateWrite(1))
+    seen = (await app.state.services.states._store.states.shared(LOCAL_TENANT, "ann")).version
+    append = Append(entries=(entry,), open=OpenSession(agent="agent-1", agent_revision=1, user="ann"), user_state=UserStateWrite(seen))
     opening = await connect(database_url)
     try:
         async with opening.transaction():
