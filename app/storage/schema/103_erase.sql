@@ -8,7 +8,7 @@ CREATE FUNCTION ledger.erase_v1(
   p_tenant uuid, p_session uuid, p_user text, p_max int,
   OUT sessions uuid[], OUT erased_at timestamptz, OUT turns bigint, OUT calls bigint, OUT deltas bigint, OUT answers bigint,
   OUT states bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
   v_session record;
@@ -19,7 +19,7 @@ BEGIN
   sessions := '{}';
   FOR v_session IN
     SELECT s.session_id, s.claim_turn, s.emptied_at FROM ledger.sessions s
-     WHERE s.tenant_id = p_tenant AND CASE WHEN p_session IS NULL THEN s.user_name = p_user ELSE s.session_id = p_session END
+     WHERE s.tenant_id = p_tenant AND (p_session IS NULL OR s.session_id = p_session) AND (p_session IS NOT NULL OR s.user_name = p_user)
      ORDER BY s.session_id LIMIT p_max + 1 FOR UPDATE
   LOOP
     IF v_session.emptied_at IS NOT NULL THEN
