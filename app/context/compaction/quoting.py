@@ -53,11 +53,11 @@ def quoted(sources: Sources, plan: Plan) -> list[Quoted]:
 
 
 def shortened(text: str, chars: int | None) -> str:
-    """The beginning and the end of a text, with a word on what is left out between them; None: as it is."""
+    """The beginning and the end of a text, with a word on what is left out between them, where that is shorter; None: as it is."""
     if chars is None or len(text) <= chars:
         return text
     head = chars - chars // 2
-    return f"{text[:head]} […{len(text) - chars} characters left out…] {text[len(text) - chars // 2 :]}"
+    return min(text, f"{text[:head]} […{len(text) - chars} characters left out…] {text[len(text) - chars // 2 :]}", key=len)
 
 
 def _tells(message: SourceMessage) -> bool:

@@ -207,6 +207,24 @@ def test_no_more_is_covered_than_can_be_told():
     assert (told[0], told[-1]) == (1, 58)
 
 
+@pytest.mark.req("X-49")
+@pytest.mark.parametrize("length", range(38, 78, 3))
+def test_texts_that_a_cut_would_make_longer_stay_and_what_fits_whole_is_told_at_once(length: int):
+    ledger = Ledger()
+    for number in range(40):
+        ledger.user("q" * length, turn=number)
+        ledger.answer("a" * length, turn=number)
+    given_sources = ledger.sources()
+    whole = compiled(given_sources)
+    found = plan(whole, 0)
+    assert found is not None
+    uncut = request(given_sources, found, small(128_000))
+    chosen = next(one for one in map(small, range(8_000, 64_000, 50)) if budget(one, uncut.sources.agent, uncut.measured).fits)
+    assert quotable_through(given_sources, found, chosen, output_tokens=OUTPUT, count=tokens) == found.covers_through_seq
+    told = [line["content"][0] for line in lines(request(given_sources, found, chosen))]
+    assert told == ["q" * length, "a" * length] * 39
+
+
 @pytest.mark.req("S1-28", "X-49")
 def test_a_turn_that_is_too_long_by_itself_is_told_without_its_middle():
     ledger = Ledger()
