@@ -13,7 +13,7 @@ from app.context.sources import SourceMessage, Sources
 from app.entries import lossless
 from app.entries.messages import Answer, Status, ToolResult
 from app.entries.parts import Media, Part, Text, ToolCall
-from app.entries.summaries import FIELDS, Summary
+from app.entries.summaries import FIELDS
 
 PRUNED_CHARS = 400
 """What stays of a result that was shortened."""
@@ -23,12 +23,10 @@ _FROM: Mapping[str, str] = {"user_message": "user", "agent_message": "service", 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """One line of the request. `content` holds texts and objects; an object's `arguments` is a text too. `seq` is the entry's, None for a fact of an
-    earlier summary."""
+    """One line of the request. `content` holds texts and objects; an object's `arguments` is a text too. `head` of an entry has its `seq`."""
 
     head: Mapping[str, Any]
     content: tuple[str | Mapping[str, Any], ...]
-    seq: int | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -47,9 +45,17 @@ def told(sources: Sources, plan: Plan) -> list[SourceMessage]:
 
 
 def quoted(sources: Sources, plan: Plan) -> list[Quoted]:
-    """The earlier summary's facts, where one is in force (X-51), and the covered entries, oldest first."""
-    earlier = () if sources.checkpoint is None else _facts(sources.checkpoint.body.summary)
-    return [*earlier, *[_quoted(message, sources) for message in told(sources, plan)]]
+    """The covered entries, oldest first."""
+    return [_quoted(message, sources) for message in told(sources, plan)]
+
+
+def earlier_facts(sources: Sources) -> list[Quoted]:
+    """The facts of the summary in force (X-51), each with cites that a later summary may take over; none without one."""
+    if sources.checkpoint is None:
+        return []
+    summary = sources.checkpoint.body.summary
+    facts = [(name, fact) for name in FIELDS for fact in summary.facts.get(name, ())]
+    return [Quoted({"field": name, "cites": list(summary.cites(fact))}, (fact.text,)) for name, fact in facts]
 
 
 def shortened(text: str, chars: int | None) -> str:
@@ -69,12 +75,6 @@ def _tells(message: SourceMessage) -> bool:
     return bool(body.parts) or isinstance(body, ToolResult)
 
 
-def _facts(summary: Summary) -> list[Quoted]:
-    """Each with cites that a later summary may take over."""
-    facts = [(name, fact) for name in FIELDS for fact in summary.facts.get(name, ())]
-    return [Quoted({"field": name, "cites": list(summary.cites(fact))}, (fact.text,)) for name, fact in facts]
-
-
 def _quoted(message: SourceMessage, sources: Sources) -> Quoted:
     entry, body = message
     head: dict[str, Any] = {"seq": entry.seq, "from": _FROM[entry.kind]}
@@ -85,7 +85,7 @@ def _quoted(message: SourceMessage, sources: Sources) -> Quoted:
         head |= {"call": body.tool_call_id, "tool": body.name, "is_error": body.is_error}
         if (pruned := sources.pruned.get(entry.seq)) is not None:
             content = ({"left_out": "result"},) if pruned.form == "cleared" else tuple([_cut(one) for one in content])
-    return Quoted(head, content, entry.seq)
+    return Quoted(head, content)
 
 
 def _content(part: Part) -> str | Mapping[str, Any]:

@@ -77,8 +77,8 @@ class SummaryRequests:
     def _summed(self, of: Callable[..., Made], main: Prepared, asking: Asking) -> Callable[[], Made]:
         """A function of a summary's request with all that it takes."""
         target = self.target(main.sources, asking.model)
-        tokens, count = target.model.params["max_output_tokens"], self._targets.counter(target.estimator).repeated
-        return partial(of, main.sources, asking.found, target, instructions=asking.instructions, output_tokens=tokens, count=count)
+        count = self._targets.counter(target.estimator).repeated
+        return partial(of, main.sources, asking.found, target, instructions=asking.instructions, count=count)
 
 
 def _limits(main: Sources, model: ModelChoice) -> Limits | None:
