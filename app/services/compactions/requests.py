@@ -65,8 +65,8 @@ class SummaryRequests:
 
         Raises `Invalid` for a model that is not configured (any more).
         """
-        through_seq = await asyncio.to_thread(self._summed(quotable_through, main, asking))
-        return replace(asking, found=narrowed(main.compiled, asking.found, through_seq))
+        quotable = self._summed(quotable_through, main, asking)
+        return replace(asking, found=await asyncio.to_thread(lambda: narrowed(main.compiled, asking.found, quotable())))
 
     async def made(self, tenant: UUID, session: UUID, main: Prepared, asking: Asking) -> Prepared:
         """The request for a summary of the older part of `main`. Raises `Invalid` and `InvalidOrigins`."""

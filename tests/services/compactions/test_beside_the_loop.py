@@ -26,9 +26,10 @@ async def test_what_is_made_of_a_whole_conversation_is_made_beside_the_event_loo
 
         monkeypatch.setattr(module, name, noting)
 
+    noted(requests, "narrowed")
     noted(requests, "summary_sources")
     noted(inputs, "compile_context")
     noted(attempts, "excerpt")
     assert (await compact(world, session, keep_recent_tokens=1, driver={"kind": kind}))["outcome"] == "compacted"
-    assert set(threads) == ({"summary_sources", "compile_context"} if kind == "model" else {"excerpt"})
+    assert set(threads) == ({"narrowed", "summary_sources", "compile_context"} if kind == "model" else {"excerpt"})
     assert threading.current_thread() not in [thread for found in threads.values() for thread in found]
