@@ -54,7 +54,7 @@ class Loop:
                     rests = bool(drafts) and await self.conclude(running, drafts or [])
                 case Compact():
                     running.compactable = await self._overflows.compact(running, move)
-                    rests = not running.compactable and await self.conclude(running, [])
+                    rests = False
                 case Mend() | GiveUp():
                     raise RuntimeError("what this process reads is not mended by it")
                 case _:
