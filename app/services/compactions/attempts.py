@@ -98,7 +98,7 @@ class Attempts:
             job.driver.kind,
             found.covers_through_seq,
             found.first_kept_seq,
-            job.keep_recent_tokens,
+            job.choice.keep_recent_tokens,
             main.budget.total,
             job.attempt,
             job.step_index,

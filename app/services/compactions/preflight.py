@@ -51,8 +51,7 @@ class Preflight:
             return None
         driver = agent.compaction.driver
         asking = await self._attempts.reaching(prepared, driver, Asking(choice.plan, driver.model))
-        piece = asking.found != choice.plan
-        job = Job(trigger, prepared, driver, asking, choice.keep_recent_tokens, attempt, step.move.step_index, step.run, piece)
+        job = Job(trigger, prepared, driver, choice, asking, attempt, step.move.step_index, step.run)
         if not await self._attempts.consent(job):
             return None
         key = running.facts.key

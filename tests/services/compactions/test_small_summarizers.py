@@ -50,6 +50,8 @@ async def test_each_compaction_covers_what_it_was_told_of_and_the_next_goes_on_t
         sent = [source["seq"] for source in (await world.input(session))["source_map"]["sources"][1:]]
         assert covered + sent == seen
     assert found["outcome"] == "nothing_to_compact"
+    pieces = [entry["body"]["piece"] for entry in await world.ledger(session) if entry["kind"] == "compaction_requested"]
+    assert pieces == [True] * (len(pieces) - 1) + [False]
     assert len(await calls(world, session)) > 2
     assert (await world.input(session))["budget"]["verdict"] == "fits"
     await whole(world, session)
