@@ -33,10 +33,14 @@ class Quoted:
         """What can be shortened."""
         return [one if isinstance(one, str) else one["arguments"] for one in self.content if isinstance(one, str) or "arguments" in one]
 
-    def spelled(self, chars: int | None = None) -> str:
-        """One line of JSON, each text cut in the middle to about so many characters. No `<` is in it, so nothing in it ends a frame."""
+    def cut(self, chars: int | None) -> "Quoted":
+        """The line with each text cut in the middle to about so many characters; None: as it is."""
         content = [shortened(one, chars) if isinstance(one, str) else _shortened_call(one, chars) for one in self.content]
-        return lossless.dumps({**self.head, "content": content}).replace("<", "\\u003c")
+        return Quoted(self.head, tuple(content))
+
+    def spelled(self, chars: int | None = None) -> str:
+        """One line of JSON, cut to so many characters. No `<` is in it, so nothing in it ends a frame."""
+        return lossless.dumps({**self.head, "content": self.cut(chars).content}).replace("<", "\\u003c")
 
 
 def told(sources: Sources, plan: Plan) -> list[SourceMessage]:

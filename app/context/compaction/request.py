@@ -75,23 +75,27 @@ _SYSTEM, _CONVERSATION = "compaction", "conversation"
 def summary_sources(sources: Sources, plan: Plan, target: Target, *, instructions: str | None = None, count: Count) -> Sources:
     """The sources of the request that asks `target` to summarise what the plan covers, updating the earlier summary (X-51).
 
-    What an answer of `target` may take is kept free for the summary. `count` is its pure token count. Long texts are cut in the middle, all to
-    the same length, until it fits the target's input limit. Where even `TEXT_CHARS_MIN` are too many, the middle of the entries is left out, and a
-    line says so: `quotable_through` tells beforehand how far a plan may reach, so this is so for one turn alone that is too long by itself. Without
-    room for a single entry the request does not fit: nothing is told of nothing.
+    What an answer of `target` may take is kept free for the summary. `count` is its pure token count. Where not all fits the target's input limit,
+    the facts of the earlier summary are cut to half of the room, if they take more, and the texts of the entries in the middle, all to the same
+    length. Where even `TEXT_CHARS_MIN` are too many, the middle of the entries is left out, and a line says so: `quotable_through` tells beforehand
+    how far a plan may reach, so this is so for one turn alone that is too long by itself. Without room for a single entry the request does not fit:
+    nothing is told of nothing.
     """
     asking = _asking(sources, plan, target, instructions, count)
-    facts, entries, lines = asking.facts, asking.entries, [*asking.facts, *asking.entries]
-    whole, sizes = _size(lines, None), [_size([line], TEXT_CHARS_MIN) for line in _outwards_in(entries)]
+    facts, entries = asking.facts_in_half(), asking.entries
+    whole, sizes = asking.told(asking.facts, entries), [_size([line], TEXT_CHARS_MIN) for line in _outwards_in(entries)]
+    if facts != asking.facts and asking.weighed(whole).fits:
+        return whole
 
     def cut(room: int) -> Sources:
-        return asking.told(facts, entries, None if room == whole else _cut(lines, room))
+        return asking.told(facts, entries, _cut(entries, room))
 
     def without_middle(room: int) -> Sources:
         return asking.told(facts, _without_middle(entries, max(1, _number(sizes, room))), TEXT_CHARS_MIN)
 
-    found = asking.fitted(whole, cut, asking.told((), (), None)) or asking.fitted(sum(sizes), without_middle, asking.told(facts, (), TEXT_CHARS_MIN))
-    return asking.told(facts, entries, TEXT_CHARS_MIN) if found is None else found[1]
+    least = asking.told(facts, ())
+    found = asking.fitted(_size(entries, None), cut, least) or asking.fitted(sum(sizes), without_middle, least)
+    return whole if found is None else found[1]
 
 
 def quotable_through(sources: Sources, plan: Plan, target: Target, *, instructions: str | None = None, count: Count) -> int:
@@ -100,13 +104,13 @@ def quotable_through(sources: Sources, plan: Plan, target: Target, *, instructio
     What is covered and told to nobody would be lost to the model, so a plan that reaches further is to be narrowed.
     """
     asking = _asking(sources, plan, target, instructions, count)
-    facts, entries = asking.facts, asking.entries
+    facts, entries = asking.facts_in_half(), asking.entries
     sizes = [_size([line], TEXT_CHARS_MIN) for line in entries]
 
     def oldest(room: int) -> Sources:
         return asking.told(facts, entries[: _number(sizes, room)], TEXT_CHARS_MIN)
 
-    found = asking.fitted(sum(sizes), oldest, asking.told(facts, (), TEXT_CHARS_MIN))
+    found = asking.fitted(sum(sizes), oldest, asking.told(facts, ()))
     number = 0 if found is None else _number(sizes, found[0])
     if number == len(entries):
         return plan.covers_through_seq
@@ -115,7 +119,7 @@ def quotable_through(sources: Sources, plan: Plan, target: Target, *, instructio
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """A request in the making: what is quoted, and for whom it is weighed."""
+    """A request in the making: what is quoted, and for whom it is weighed. `facts` are of the earlier summary."""
 
     base: Sources
     plan: Plan
@@ -124,11 +128,22 @@ class _Asking:
     facts: Sequence[Quoted]
     entries: Sequence[Quoted]
 
-    def told(self, facts: Sequence[Quoted], entries: Sequence[Quoted], chars: int | None) -> Sources:
-        """The request that quotes these lines, each text cut to about so many characters; None: whole."""
+    def told(self, facts: Sequence[Quoted], entries: Sequence[Quoted], chars: int | None = None) -> Sources:
+        """The request that quotes these lines, each text of an entry cut to about so many characters; None: whole."""
         text = _message(facts, entries, chars, self.plan)
         conversation = RendererSpec("user", _CONVERSATION, {"text": text})
         return replace(self.base, agent=replace(self.base.agent, renderers=(*self.base.agent.renderers, conversation)))
+
+    def facts_in_half(self) -> Sequence[Quoted]:
+        """The facts of the earlier summary, cut where they would take more than about half of the room that there is to quote."""
+        if not self.facts:
+            return self.facts
+        whole, least = self.weighed(self.told(self.facts, ())), _edge(self.weighed(self.told((), ())))
+        share = (whole.input_limit - least) / 2 / (_edge(whole) - least)
+        if share >= 1:
+            return self.facts
+        chars = _cut(self.facts, int(_size(self.facts, None) * share))
+        return [line.cut(chars) for line in self.facts]
 
     def weighed(self, made: Sources) -> Budget:
         return budget(self.target, made.agent, compile_context(made, self.count).measured)
@@ -221,7 +236,7 @@ def _base(sources: Sources, target: Target, instructions: str | None) -> Sources
 
 
 def _message(facts: Sequence[Quoted], entries: Sequence[Quoted], chars: int | None, plan: Plan) -> str:
-    earlier = ["<earlier_summary>", *[line.spelled(chars) for line in facts], "</earlier_summary>"] if facts else []
+    earlier = ["<earlier_summary>", *[line.spelled() for line in facts], "</earlier_summary>"] if facts else []
     opened = f'<conversation from_seq="{plan.from_seq}" through_seq="{plan.covers_through_seq}">'
     return "\n".join([*earlier, opened, *[line.spelled(chars) for line in entries], "</conversation>", ASKED])
 

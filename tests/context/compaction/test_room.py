@@ -7,12 +7,12 @@ import pytest
 from app.context.budget import budget
 from app.context.compaction.plan import Plan, narrowed, plan
 from app.context.compaction.request import quotable_through
-from app.context.sources import InForce
+from app.context.sources import InForce, Sources
 from app.entries.messages import Status
 from app.entries.summaries import Fact
 from tests.context.compaction.chains import accepted, turns
 from tests.context.compaction.test_plan import compiled
-from tests.context.compaction.test_request import LEAST, OUTPUT, lines, request, small
+from tests.context.compaction.test_request import LEAST, OUTPUT, lines, request, small, words
 from tests.strategies import Ledger, call, tokens
 
 
@@ -132,3 +132,54 @@ def test_short_entries_before_long_ones_are_quotable():
     fewer = request(ledger.sources(), narrowed(compiled(ledger.sources()), found, 12), small(128_000))
     chosen = next(one for one in map(small, range(LEAST, 64_000, 100)) if budget(one, fewer.sources.agent, fewer.measured).remaining > 400)
     assert quotable_through(ledger.sources(), found, chosen, count=tokens) == 13
+
+
+def summed_up(ledger: Ledger, *facts: Fact) -> Sources:
+    """Turns behind a checkpoint of these facts, of several times a small window."""
+    turns(ledger, 1, 2)
+    first = plan(compiled(ledger.sources()), 0)
+    assert first is not None
+    body = accepted(ledger.sources(), first, *facts)
+    for number in range(3, 60):
+        ledger.user(f"question {number} " + "word " * 200, turn=number)
+        ledger.answer(f"answer {number} " + "word " * 200, turn=number)
+    return ledger.sources(messages=tuple(ledger.messages[4:]), checkpoint=InForce(8, body))
+
+
+@pytest.mark.req("X-49", "X-51")
+def test_the_facts_of_an_earlier_summary_are_told_whole_from_piece_to_piece():
+    """They would be lost bit by bit: each summary takes the place of the one before."""
+    facts = [Fact(f"fact {number}: " + "word " * 30, (1,)) for number in range(8)]
+    given_sources = summed_up(Ledger(), *facts)
+    whole = compiled(given_sources)
+    found = plan(whole, 0)
+    assert found is not None
+    for window in range(12_000, 30_000, 1_500):
+        chosen = small(window)
+        reached = narrowed(whole, found, quotable_through(given_sources, found, chosen, count=tokens))
+        rows = lines(request(given_sources, reached, chosen))
+        assert [row["content"][0] for row in rows if "field" in row] == [fact.text for fact in facts]
+        assert [row["seq"] for row in rows if "seq" in row] == [
+            entry.seq for entry, _ in given_sources.messages if entry.seq <= reached.covers_through_seq
+        ]
+
+
+@pytest.mark.req("X-49", "X-51")
+def test_facts_that_take_more_than_half_of_the_room_are_cut_to_that():
+    facts = [Fact(f"begin{number} " + "word " * 180 + f" end{number}", (1,)) for number in range(60)]
+    given_sources = summed_up(Ledger(), *facts)
+    found = plan(compiled(given_sources), 0)
+    assert found is not None
+    assert [row["content"][0] for row in lines(request(given_sources, found, small(256_000)))][:60] == [fact.text for fact in facts], "they fit"
+    for window in (18_000, 30_000, 60_000):
+        chosen = small(window)
+        reached = narrowed(compiled(given_sources), found, quotable_through(given_sources, found, chosen, count=tokens))
+        made = request(given_sources, reached, chosen)
+        assert budget(chosen, made.sources.agent, made.measured).fits
+        told = [row["content"][0] for row in lines(made) if "field" in row]
+        assert all(text.startswith(f"begin{number} ") and text.endswith(f" end{number}") for number, text in enumerate(told))
+        assert len(told) == 60
+        said = [row for row in lines(made) if "seq" in row]
+        taken, left = sum(map(len, told)), len(words(made)) - sum(map(len, told))
+        assert said
+        assert taken < left * 1.2, "half of it is for what was said since"
