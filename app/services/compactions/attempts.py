@@ -233,7 +233,7 @@ class Attempts:
     ) -> Compacted:
         usage, source = (None, None) if said is None else (said.usage, said.usage_source)
         body = CompactionFailed(requested_seq, refused.outcome, refused.reason, usage, source)
-        done = Compacted(body.outcome, job.main.budget.total, job.found.covers_through_seq, None, refused.tokens_after, body.reason)
+        done = Compacted(body.outcome, job.main.budget.total, job.found.covers_through_seq, None, refused.tokens_after)
         failed = event("COMPACTION_FAILED", outcome=body.outcome, reason=body.reason)
         draft = drafted(job, body.kind, body.encode(), running.number)
         told = completed(job, done) if body.outcome == "not_smaller" else failed

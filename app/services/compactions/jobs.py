@@ -76,7 +76,6 @@ class Compacted:
     covers_through_seq: int | None = None
     checkpoint_id: str | None = None
     tokens_after: int | None = None
-    reason: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
