@@ -94,7 +94,7 @@ def summary_sources(sources: Sources, plan: Plan, target: Target, *, instruction
         return asking.told(facts, _without_middle(entries, max(1, _number(sizes, room))), TEXT_CHARS_MIN)
 
     least = asking.told(facts, ())
-    found = asking.fitted(_size(entries, None), cut, least) or asking.fitted(sum(sizes), without_middle, least)
+    found = asking.fitted(_size(entries, None), cut, least, sum(sizes)) or asking.fitted(sum(sizes), without_middle, least)
     return whole if found is None else found[1]
 
 
@@ -148,10 +148,11 @@ class _Asking:
     def weighed(self, made: Sources) -> Budget:
         return budget(self.target, made.agent, compile_context(made, self.count).measured)
 
-    def fitted(self, room: int, made: Callable[[int], Sources], least: Sources) -> tuple[int, Sources] | None:
+    def fitted(self, room: int, made: Callable[[int], Sources], least: Sources, room_min: int = 0) -> tuple[int, Sources] | None:
         """The request that was made for as many characters of lines as it has room for, `room` at most; None where none was found in a few tries.
 
-        `least` is the request without these lines. Each try is in proportion to what the one before it weighs, a little below what is left over.
+        `least` is the request without these lines; below `room_min` it gets no shorter. Each try is in proportion to what the one before it weighs,
+        a little below what is left over.
         """
         fixed = 0.0
         for _ in range(FIT_TRIES_MAX):
@@ -164,6 +165,8 @@ class _Asking:
                 return None
             share = (figures.input_limit - fixed) / (_edge(figures) - fixed)
             room = int(room * min(0.9, 0.95 * share))
+            if room < room_min:
+                return None
         return None
 
 
