@@ -205,7 +205,8 @@ class Attempts:
         proportion to its count of that one."""
         main, key = job.main, running.facts.key
         sources = candidate(main.sources, job.found, checkpoint)
-        prepared = await patiently(lambda: self._inputs.compiled(key.tenant, key.session, main.window, sources, running.media))
+        # Nothing bounds a summary before it is weighed.
+        prepared = await patiently(lambda: self._inputs.compiled(key.tenant, key.session, main.window, sources, running.media, aside=True))
         if main.budget.method == "exact":
             prepared = await self._counts.weighed(prepared)
         return (
