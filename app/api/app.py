@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import cache
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -43,14 +45,24 @@ def build_api(services: Services | None, settings: Settings, lifespan: Lifespan 
     app.state.services = services
     app.state.settings = settings
     app.state.access = Access(settings)
-    app.state.openapi_bytes = describe.rendered(OPERATIONS)
-    app.state.openapi_document = describe.document(OPERATIONS)
+    app.state.openapi_bytes, app.state.openapi_document = _described()
     app.router.redirect_slashes = False
-    app.router.routes.extend(Route(_pattern(one), endpoint(one), methods=[one.method], name=one.name) for one in _by_path())
+    app.router.routes.extend(_routes())
     app.router.routes.extend(later.later_routes())
     app.add_exception_handler(HTTPException, _refused)
     app.add_middleware(Edge, settings=settings)
     return app
+
+
+@cache
+def _routes() -> tuple[Route, ...]:
+    """The same of every application in a process: an endpoint finds its own in the request, and the schemas of bodies are compiled once."""
+    return tuple([Route(_pattern(one), endpoint(one), methods=[one.method], name=one.name) for one in _by_path()])
+
+
+@cache
+def _described() -> tuple[bytes, dict[str, Any]]:
+    return describe.rendered(OPERATIONS), describe.document(OPERATIONS)
 
 
 def _pattern(operation: Operation) -> str:

@@ -47,25 +47,27 @@ def _check_boundaries(origins: Sequence[Origin], indexes: Sequence[int]) -> None
         raise InvalidOrigins("A message is sent that a summary stands for.")
 
 
-def check_checkpoint(body: Checkpoint, history_message_count: int, earlier: Checkpoint | None = None, messages: Sequence[SourceMessage] = ()) -> None:
+def check_checkpoint(body: Checkpoint, history_message_count: int, messages: Sequence[SourceMessage]) -> None:
     """Raises `InvalidOrigins` for a checkpoint that the history contradicts (vector 10).
 
-    `history_message_count` is of the ledger now, `earlier` the checkpoint that it replaces, `messages` the window, oldest first: where it holds the
-    boundary, that is a user message's.
+    `history_message_count` is of the ledger now, `messages` the window, oldest first: where it holds the boundary, that is a user message's.
     """
     boundary, counted = body.first_kept_index, body.history_message_count
     if not 0 < boundary < counted <= history_message_count or body.covers_through_seq >= body.first_kept_seq:
         raise InvalidOrigins("The boundary of a checkpoint lies outside the history.")
     if not any(fact.text.strip() for facts in body.summary.facts.values() for fact in facts):
         raise InvalidOrigins("The summary of a checkpoint is blank.")
-    if earlier is not None:
-        if body.checkpoint_id == earlier.checkpoint_id:
-            raise InvalidOrigins("Two checkpoints have the same id.")
-        if boundary <= earlier.first_kept_index or body.covers_through_seq <= earlier.covers_through_seq:
-            raise InvalidOrigins("The boundary of a checkpoint does not lie behind that of the one before it.")
     first = next((entry for entry, _ in messages if entry.seq == body.first_kept_seq), None)
     if first is not None and (first.kind != "user_message" or first.message_index != boundary):
         raise InvalidOrigins("The boundary of a checkpoint is no user message.")
+
+
+def check_replaced(body: Checkpoint, earlier: Checkpoint) -> None:
+    """Raises `InvalidOrigins` for a checkpoint that cannot take the place of the one in force: boundaries move forward (X-45)."""
+    if body.checkpoint_id == earlier.checkpoint_id:
+        raise InvalidOrigins("Two checkpoints have the same id.")
+    if body.first_kept_index <= earlier.first_kept_index or body.covers_through_seq <= earlier.covers_through_seq:
+        raise InvalidOrigins("The boundary of a checkpoint does not lie behind that of the one before it.")
 
 
 def check_anchors(user_turns: Sequence[int], user_messages: int) -> None:

@@ -64,7 +64,7 @@ def open_draft(sources: Sources, count: Count) -> Draft:
 def _summary(draft: Draft, checkpoint: InForce, count: Count) -> None:
     """What stands for everything before the window stands first. Raises `InvalidOrigins` for a checkpoint that the sources contradict."""
     sources = draft.sources
-    check_checkpoint(checkpoint.body, sources.history_message_count, messages=sources.messages)
+    check_checkpoint(checkpoint.body, sources.history_message_count, sources.messages)
     message = summary_message(checkpoint.body)
     tokens = sum(count(part.text) for part in message.parts if isinstance(part, Text))
     draft.items.append(Item(message.origin, message, tokens, tokens))

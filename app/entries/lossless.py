@@ -11,7 +11,7 @@ from typing import Any, Self
 import orjson
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_DEPTH = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_DEPTH = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 
 class InvalidJson(ValueError):

@@ -4,9 +4,10 @@ Pure. The live loop, a cancel of a waiting turn and the recovery of a lost one a
 each of them commits in one append.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from app.config.limits import ENTRIES_PER_APPEND_MAX
@@ -15,6 +16,7 @@ from app.entries.messages import Entry, ToolResult, encode
 from app.entries.parts import Text, ToolCall
 from app.entries.settings import AgentAdopted, PlanChanged
 from app.entries.trace import CutReason, Interruption, ToolRejected, TurnSettled
+from app.services.targets import switched_model
 from app.services.write import Draft
 from app.storage.types import SessionPatch
 from app.turn.decide import next_move
@@ -25,6 +27,7 @@ from app.turn.reading import go_on, read_life
 
 _UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
 Mending = Callable[[Mend | GiveUp], list[Draft]]
+NO_SETTINGS: Mapping[str, Entry] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -35,17 +38,8 @@ class Consequences:
     move: Move | None = None
     adopted: AgentAdopted | None = None
     """The agent that the session goes on with, where the turn was handed to another and ends here."""
-
-    @property
-    def patch(self) -> SessionPatch | None:
-        """What the end of the turn changes of its session; a model that was switched to ends with an agent that names another one."""
-        found = self.adopted
-        if found is None:
-            return None
-        drops = not found.keeps_model
-        return SessionPatch(
-            agent=found.agent, agent_revision=found.revision, agent_follows=found.follows, clear_model=drops, clear_dispatched=drops, bump_meta=True
-        )
+    patch: SessionPatch | None = None
+    """What that changes of the session."""
 
     @property
     def settled(self) -> Settle | None:
@@ -74,24 +68,26 @@ def follow(
     head_seq: int,
     input_seq: int | None = None,
     cut: CutReason | None = None,
-    adopted_seq: int = 0,
+    settings: Mapping[str, Entry] = NO_SETTINGS,
     compactable: bool = True,
     mend: Mending | None = None,
 ) -> Consequences:
     """Everything that the turn's entries and the new drafts settle by themselves, in the order in which it is appended.
 
-    `cut`, `adopted_seq` and `compactable` are what no entry of the turn tells (`read_life`); `mend` gives the drafts of a call, or of a
-    summary, that was begun and never ended.
+    `cut` and `compactable` are what no entry of the turn tells (`read_life`), and so are the session's `settings` at the head, the latest entry
+    of each kind, which are asked for where the turn was handed over. `mend` gives the drafts of a call, or of a summary, that was begun and
+    never ended.
     Ends: each round adds the result of a call, the end of a call, or the end of the turn. Where an append has no more room, it ends before
     what is left, without a move.
     """
     found = Consequences(list(drafts))
     known = [*entries, *(provisional(draft, head_seq + 1 + at) for at, draft in enumerate(drafts))]
-    life = read_life(known, policy, input_seq=input_seq, cut=cut, adopted_seq=adopted_seq, compactable=compactable)
+    adopted = settings.get(AgentAdopted.kind)
+    life = read_life(known, policy, input_seq=input_seq, cut=cut, adopted_seq=0 if adopted is None else adopted.seq, compactable=compactable)
     while True:
         move = next_move(life)
-        if isinstance(move, Settle):
-            found.adopted = _adopted(move, policy)
+        if isinstance(move, Settle) and move.adopts is not None:
+            found.adopted, found.patch = _adopted(*move.adopts, policy, settings)
         added = _drafts(move, life, turn, mend, found.adopted)
         if len(found.drafts) + len(added) > ENTRIES_PER_APPEND_MAX:
             return found
@@ -122,11 +118,12 @@ def _drafts(move: Move, life: Life, turn: int, mend: Mending | None, adopted: Ag
             return []
 
 
-def _adopted(settle: Settle, policy: Policy) -> AgentAdopted | None:
-    if settle.adopts is None:
-        return None
-    name, revision = settle.adopts
-    return AgentAdopted(name, revision, True, policy.others.get(settle.adopts, AgentPolicy()).same_model)
+def _adopted(name: str, revision: int, policy: Policy, settings: Mapping[str, Entry]) -> tuple[AgentAdopted, SessionPatch]:
+    """A model that was switched to ends with an agent that names another one; one that ended before does not come back."""
+    same = policy.others.get((name, revision), AgentPolicy()).same_model
+    adopted = AgentAdopted(name, revision, keeps_model=same and switched_model(settings) is not None)
+    patch = SessionPatch(agent=name, agent_revision=revision, agent_follows=True, clear_model=not same, clear_dispatched=not same, bump_meta=True)
+    return adopted, patch
 
 
 def of_run(draft: Draft, run: RunLife) -> Draft:

@@ -21,6 +21,7 @@ Choices that the contract leaves open:
 
 from dataclasses import replace
 
+from app.config.limits import COMPACTION_PIECES_MAX
 from app.entries.parts import Text
 from app.entries.plans import CallReason, Exposure
 from app.entries.trace import TurnError
@@ -122,15 +123,16 @@ def _after(run: RunLife, last: CallLife, life: Life) -> Move:
 
 
 def _smaller(run: RunLife, last: CallLife, life: Life) -> Move | None:
-    """What follows a call that was too large for its provider: a compaction, and with its checkpoint the call once more. None: nothing does."""
+    """What follows a call that was too large for its provider: a compaction with all its pieces, and then the call once more. None: nothing does."""
     calls = [call for call in run.calls if call.main]
     at_work = any(tool.starts or tool.result_seq is not None for tool in life.tools.values())
     if not last.overflowed or at_work or (len(calls) > 1 and calls[-2].overflowed):
         return None
     asked = [one for one in life.compactions if one.trigger == "overflow" and one.step_index == last.step_index]
-    if asked:
-        return _call(life, run, last.reason, last.receipt_seq, last.exposure) if asked[-1].applied else None
-    return Compact(last.step_index, run.index) if life.compactable and life.steps < life.policy.max_steps else None
+    more = not asked or (asked[-1].goes_on and len(asked) < COMPACTION_PIECES_MAX)
+    if more and life.compactable and life.steps < life.policy.max_steps:
+        return Compact(last.step_index, run.index)
+    return _call(life, run, last.reason, last.receipt_seq, last.exposure) if any(one.applied for one in asked) else None
 
 
 def _call(life: Life, run: RunLife, reason: CallReason, receipt_seq: int | None, exposure: Exposure = "ordinary") -> Move:

@@ -92,6 +92,11 @@ class CompactionLife:
     applied: bool | None = None
     piece: bool = False
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether its attempt does: the next piece is to be summarised."""
+        return self.piece and self.applied is True
+
 
 @dataclass(slots=True, eq=False)
 class RunLife:

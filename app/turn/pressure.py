@@ -21,7 +21,7 @@ def next_attempt(life: Life, call: Call, *, fits: bool) -> int | None:
     if len(before) == PRESSED_STEPS_MAX and pressed_steps(life).issuperset(before):
         return None
     asked = [one for one in life.compactions if one.step_index == call.step_index and one.trigger == "automatic"]
-    ended = sum(not (one.piece and one.applied) for one in asked)
+    ended = sum(not one.goes_on for one in asked)
     if asked and (fits or ended >= ATTEMPTS_MAX or len(asked) >= COMPACTION_PIECES_MAX):
         return None
     return ended + 1

@@ -10,6 +10,7 @@ from app.context.compaction.plan import plan
 from app.context.compile import compile_context
 from app.context.draft import CompactionOrigin, EphemeralOrigin, History, Origin, ToolRepair
 from app.context.origins import InvalidOrigins, check_checkpoint, check_origins
+from app.context.sources import InForce
 from app.entries.summaries import Fact, Summary
 from tests.context.compaction.chains import accepted, turns
 from tests.strategies import Ledger, tokens
@@ -94,9 +95,9 @@ def test_a_checkpoint_that_the_history_contradicts_is_refused(changes: dict[str,
     made = plan(compile_context(ledger.sources(), tokens), 0)
     assert made is not None
     body = accepted(ledger.sources(), made)
-    check_checkpoint(body, 8, messages=ledger.messages)
+    check_checkpoint(body, 8, ledger.messages)
     with pytest.raises(InvalidOrigins):
-        check_checkpoint(replace(body, **changes), 8, messages=ledger.messages)
+        check_checkpoint(replace(body, **changes), 8, ledger.messages)
     with pytest.raises(InvalidOrigins):
         compile_context(candidate(ledger.sources(), made, replace(body, **changes)), tokens)
 
@@ -111,7 +112,8 @@ def test_a_boundary_moves_forward_under_another_id():
     assert earlier is not None
     assert earlier.covers_through_seq < later.covers_through_seq
     one, two = accepted(ledger.sources(), earlier), accepted(ledger.sources(), later, checkpoint_id="chk_2")
-    check_checkpoint(two, 12, one)
+    behind = candidate(ledger.sources(), earlier, one)
+    assert candidate(behind, later, two).checkpoint == InForce(0, two)
     for body, before in ((one, two), (replace(one, checkpoint_id="chk_3"), one), (replace(two, checkpoint_id="chk_1"), one)):
         with pytest.raises(InvalidOrigins):
-            check_checkpoint(body, 12, before)
+            candidate(replace(behind, checkpoint=InForce(1, before)), later, body)

@@ -67,7 +67,7 @@ def publish(root: Path, server: Server) -> None:
 
 
 def _start(root: Path, note: Path) -> None:
-    with open(root / "server.out", "wb") as out:
+    with open(root / "server.out", "w+b") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.database.server", str(root)],
             cwd=Path(__file__).parents[2],
@@ -76,9 +76,10 @@ def _start(root: Path, note: Path) -> None:
             stderr=out,
             start_new_session=True,
         )
-    end = time.monotonic() + START_SECONDS
-    while not note.exists():
-        if process.poll() is not None or time.monotonic() > end:
-            raise RuntimeError(f"the tests' Postgres did not start: {(root / 'server.out').read_text(errors='replace')[-2000:]}")
-        time.sleep(0.02)
+        end = time.monotonic() + START_SECONDS
+        while not note.exists():
+            if process.poll() is not None or time.monotonic() > end:
+                out.seek(0)  # not read by its name: a server that fails takes its folder away
+                raise RuntimeError(f"the tests' Postgres did not start: {out.read().decode(errors='replace')[-2000:]}")
+            time.sleep(0.02)
     process.returncode = 0  # it outlives us on purpose

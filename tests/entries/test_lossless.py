@@ -3,6 +3,7 @@
 import contextlib
 import json
 import pickle
+import time
 from typing import Any
 
 import pytest
@@ -106,6 +107,16 @@ def test_what_is_no_json_is_refused(text, code):
     with pytest.raises(InvalidJson) as caught:
         lossless.loads(text)
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("mark", ['\\"', '"', "\\", '\\\\"', '" "'])
+@pytest.mark.parametrize("end", ["", "\\", '"', "]"])
+def test_a_string_that_does_not_end_holds_nobody_up(mark: str, end: str):
+    text = "[" + "[]," * 100 + '"' + mark * 100_000 + end
+    began = time.monotonic()
+    with contextlib.suppress(InvalidJson):
+        lossless.loads(text)
+    assert time.monotonic() - began < 5
 
 
 def test_what_is_not_utf8_is_refused():

@@ -70,9 +70,9 @@ def finished(
     return ModelCallFinished(f"mcl_{number}", status, stop_reason, error=error, attempts=1, controls=controls)
 
 
-def requested(number: int, trigger: Trigger = "automatic", attempt: int = 1) -> CompactionRequested:
+def requested(number: int, trigger: Trigger = "automatic", attempt: int = 1, *, piece: bool = False) -> CompactionRequested:
     """A summary is asked for before, or because of, the main call of that number."""
-    return CompactionRequested(trigger, "model", 3, 4, 300, 9_000, attempt, number, f"mcl_summary_{number}_{attempt}")
+    return CompactionRequested(trigger, "model", 3, 4, 300, 9_000, attempt, number, f"mcl_summary_{number}_{attempt}", piece)
 
 
 def checkpoint(requested_seq: int, trigger: Trigger = "automatic") -> Checkpoint:

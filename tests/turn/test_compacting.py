@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.config.limits import COMPACTION_PIECES_MAX
 from app.entries.compactions import CompactionFailed
 from app.entries.messages import Message
 from app.entries.parts import Text
@@ -53,6 +54,30 @@ def test_a_call_that_was_too_large_is_made_once_more_behind_a_checkpoint():
     assert move(ledger) == Settle("failed", TOO_LONG)
 
 
+def pieces(ledger, number, trigger="automatic"):
+    """So many pieces, each accepted."""
+    for _ in range(number):
+        ledger.append(requested(0, trigger, piece=True))
+        ledger.append(checkpoint(len(ledger.entries), trigger))
+    return ledger
+
+
+@pytest.mark.req("X-60")
+def test_a_call_that_was_too_large_waits_for_every_piece():
+    ledger = pieces(overflowed(), 3, "overflow")
+    assert move(ledger) == Compact(0)
+    assert move(ledger, compactable=False) == Call(1, "input_received", None), "what can be summarised is"
+    assert move(pieces(overflowed(), COMPACTION_PIECES_MAX, "overflow")) == Call(1, "input_received", None), "no more than so many"
+    ledger.append(requested(0, "overflow"))
+    assert move(ledger) == GiveUp(len(ledger.entries))
+    ledger.append(checkpoint(len(ledger.entries), "overflow"))
+    assert move(ledger) == Call(1, "input_received", None)
+    ledger = pieces(overflowed(), 2, "overflow")
+    ledger.append(requested(0, "overflow", piece=True))
+    ledger.append(CompactionFailed(len(ledger.entries), "failed", "blank"))
+    assert move(ledger) == Call(1, "input_received", None), "some of it is covered"
+
+
 @pytest.mark.req("X-60", "S3-35")
 def test_without_a_checkpoint_a_call_that_was_too_large_ends_the_turn_with_its_error():
     assert move(overflowed(), compactable=False) == Settle("failed", TOO_LONG)
@@ -100,6 +125,23 @@ def test_a_preflight_makes_two_attempts_and_the_second_only_over_the_hard_limit(
     assert attempt(ledger, 0, fits=False) == 2
     ledger.append(requested(0, attempt=2))
     ledger.append(checkpoint(4))
+    assert attempt(ledger, 0, fits=False) is None
+
+
+@pytest.mark.req("X-48")
+def test_a_piece_that_was_accepted_is_not_the_end_of_its_attempt():
+    ledger = pieces(begun(), COMPACTION_PIECES_MAX - 1)
+    assert attempt(ledger, 0, fits=False) == 1
+    assert attempt(ledger, 0, fits=True) is None
+    assert attempt(pieces(begun(), COMPACTION_PIECES_MAX), 0, fits=False) is None
+    ledger = pieces(begun(), 3)
+    ledger.append(requested(0, piece=True))
+    ledger.append(CompactionFailed(len(ledger.entries), "failed", "blank"))
+    assert attempt(ledger, 0, fits=False) == 2
+    ledger = pieces(ledger, 2)
+    assert attempt(ledger, 0, fits=False) == 2
+    ledger.append(requested(0, attempt=2))
+    ledger.append(checkpoint(len(ledger.entries)))
     assert attempt(ledger, 0, fits=False) is None
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.config.limits import COMPACTION_PIECES_MAX
 from app.entries.compactions import Checkpoint, CompactionFailed, CompactionRequested
 from app.entries.messages import Status
 from app.entries.parts import ToolCall
@@ -71,8 +72,11 @@ def check_compactions(world: World, refused: list[ModelCallStarted]) -> None:
     ends = [end.requested_seq for body in (Checkpoint, CompactionFailed) for end in bodies(world, body)]
     assert Counter(ends) == Counter(dict.fromkeys(asked, 1)), "each compaction has exactly one end"
     assert world.summaries <= len(asked)
-    for (_, trigger), times in Counter((one.step_index, one.trigger) for one in asked.values()).items():
+    accepted = {end.requested_seq for end in bodies(world, Checkpoint)}
+    attempts = Counter((one.step_index, one.trigger) for seq, one in asked.items() if not (one.piece and seq in accepted))
+    for (_, trigger), times in attempts.items():
         assert times <= (1 if trigger == "overflow" else 2), "attempts are bounded"
+    assert max(Counter((one.step_index, one.trigger) for one in asked.values()).values(), default=0) <= COMPACTION_PIECES_MAX
     for one in asked.values():
         assert one.trigger != "overflow" or one.step_index in {call.step_index for call in refused}
     steps = {call.step_index for call in refused}

@@ -176,7 +176,7 @@ class World:
     def compact(self, number: int, run: int, attempt: int = 1, *, overflow: bool = False) -> None:
         """Asks for a summary, and gets one or none."""
         trigger: Trigger = "overflow" if overflow else "automatic"
-        self.append(requested(number, trigger, attempt), run=run)
+        self.append(requested(number, trigger, attempt, piece=self.chance(3)), run=run)
         seq = max(entry.seq for entry in self.ledger.entries if entry.kind == "compaction_requested")
         self.summaries += 1
         self.disturb()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from app.context.compaction.plan import Plan
 from app.context.compile import Compiled, compile_context
 from app.context.draft import Count
+from app.context.origins import check_replaced
 from app.context.sources import InForce, Sources
 from app.entries.compactions import Checkpoint
 from app.entries.summaries import Fact, Summary
@@ -14,7 +15,12 @@ _LEAST = "-"
 
 
 def candidate(sources: Sources, plan: Plan, checkpoint: Checkpoint) -> Sources:
-    """What the next compile will read once `checkpoint` is in force: the whole request is measured again from it (X-47)."""
+    """What the next compile will read once `checkpoint` is in force: the whole request is measured again from it (X-47).
+
+    Raises `InvalidOrigins` for one that does not lie behind the one in force.
+    """
+    if sources.checkpoint is not None:
+        check_replaced(checkpoint, sources.checkpoint.body)
     kept = tuple([message for message in sources.messages if message.entry.seq >= plan.first_kept_seq])
     return replace(
         sources,

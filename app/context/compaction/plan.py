@@ -62,15 +62,13 @@ def narrowed(compiled: Compiled, found: Plan, through_seq: int) -> Plan:
     if found.covers_through_seq <= through_seq:
         return found
     messages, weights = compiled.sources.messages, _weights(compiled)
-    fewest = found
-    for turns, cut in reversed(list(enumerate(_boundaries(compiled.sources)))):
-        covered = sum(weights[:cut])
-        if not covered or not turns or turns >= found.turns:
-            continue
-        fewest = _plan(compiled.sources, cut, turns, covered, sum(weights[cut:]))
-        if messages[cut - 1].entry.seq <= through_seq:
-            break
-    return fewest
+    heavy = next(at for at, weight in enumerate(weights) if weight)
+    cuts = [(turns, cut) for turns, cut in enumerate(_boundaries(compiled.sources)[: found.turns]) if turns and cut > heavy]
+    if not cuts:
+        return found
+    within = [one for one in cuts if messages[one[1] - 1].entry.seq <= through_seq]
+    turns, cut = within[-1] if within else cuts[0]
+    return _plan(compiled.sources, cut, turns, sum(weights[:cut]), sum(weights[cut:]))
 
 
 def covered_messages(sources: Sources, plan: Plan) -> tuple[SourceMessage, ...]:

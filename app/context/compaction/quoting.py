@@ -13,7 +13,7 @@ from app.context.sources import SourceMessage, Sources
 from app.entries import lossless
 from app.entries.messages import Answer, Status, ToolResult
 from app.entries.parts import Media, Part, Text, ToolCall
-from app.entries.summaries import FIELDS, Summary
+from app.entries.summaries import FIELDS
 
 PRUNED_CHARS = 400
 """What stays of a result that was shortened."""
@@ -23,22 +23,24 @@ _FROM: Mapping[str, str] = {"user_message": "user", "agent_message": "service", 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """One line of the request. `content` holds texts and objects; an object's `arguments` is a text too. `seq` is the entry's, None for a fact of an
-    earlier summary."""
+    """One line of the request. `content` holds texts and objects; an object's `arguments` is a text too. `head` of an entry has its `seq`."""
 
     head: Mapping[str, Any]
     content: tuple[str | Mapping[str, Any], ...]
-    seq: int | None = None
 
     @property
     def texts(self) -> list[str]:
         """What can be shortened."""
         return [one if isinstance(one, str) else one["arguments"] for one in self.content if isinstance(one, str) or "arguments" in one]
 
-    def spelled(self, chars: int | None = None) -> str:
-        """One line of JSON, each text cut in the middle to about so many characters. No `<` is in it, so nothing in it ends a frame."""
+    def cut(self, chars: int | None) -> "Quoted":
+        """The line with each text cut in the middle to about so many characters; None: as it is."""
         content = [shortened(one, chars) if isinstance(one, str) else _shortened_call(one, chars) for one in self.content]
-        return lossless.dumps({**self.head, "content": content}).replace("<", "\\u003c")
+        return Quoted(self.head, tuple(content))
+
+    def spelled(self, chars: int | None = None) -> str:
+        """One line of JSON, cut to so many characters. No `<` is in it, so nothing in it ends a frame."""
+        return lossless.dumps({**self.head, "content": self.cut(chars).content}).replace("<", "\\u003c")
 
 
 def told(sources: Sources, plan: Plan) -> list[SourceMessage]:
@@ -47,17 +49,25 @@ def told(sources: Sources, plan: Plan) -> list[SourceMessage]:
 
 
 def quoted(sources: Sources, plan: Plan) -> list[Quoted]:
-    """The earlier summary's facts, where one is in force (X-51), and the covered entries, oldest first."""
-    earlier = () if sources.checkpoint is None else _facts(sources.checkpoint.body.summary)
-    return [*earlier, *[_quoted(message, sources) for message in told(sources, plan)]]
+    """The covered entries, oldest first."""
+    return [_quoted(message, sources) for message in told(sources, plan)]
+
+
+def earlier_facts(sources: Sources) -> list[Quoted]:
+    """The facts of the summary in force (X-51), each with cites that a later summary may take over; none without one."""
+    if sources.checkpoint is None:
+        return []
+    summary = sources.checkpoint.body.summary
+    facts = [(name, fact) for name in FIELDS for fact in summary.facts.get(name, ())]
+    return [Quoted({"field": name, "cites": list(summary.cites(fact))}, (fact.text,)) for name, fact in facts]
 
 
 def shortened(text: str, chars: int | None) -> str:
-    """The beginning and the end of a text, with a word on what is left out between them; None: as it is."""
+    """The beginning and the end of a text, with a word on what is left out between them, where that is shorter; None: as it is."""
     if chars is None or len(text) <= chars:
         return text
     head = chars - chars // 2
-    return f"{text[:head]} […{len(text) - chars} characters left out…] {text[len(text) - chars // 2 :]}"
+    return min(text, f"{text[:head]} […{len(text) - chars} characters left out…] {text[len(text) - chars // 2 :]}", key=len)
 
 
 def _tells(message: SourceMessage) -> bool:
@@ -67,12 +77,6 @@ def _tells(message: SourceMessage) -> bool:
     if isinstance(body, Answer) and body.status is not Status.COMPLETED:
         return False
     return bool(body.parts) or isinstance(body, ToolResult)
-
-
-def _facts(summary: Summary) -> list[Quoted]:
-    """Each with cites that a later summary may take over."""
-    facts = [(name, fact) for name in FIELDS for fact in summary.facts.get(name, ())]
-    return [Quoted({"field": name, "cites": list(summary.cites(fact))}, (fact.text,)) for name, fact in facts]
 
 
 def _quoted(message: SourceMessage, sources: Sources) -> Quoted:
@@ -85,7 +89,7 @@ def _quoted(message: SourceMessage, sources: Sources) -> Quoted:
         head |= {"call": body.tool_call_id, "tool": body.name, "is_error": body.is_error}
         if (pruned := sources.pruned.get(entry.seq)) is not None:
             content = ({"left_out": "result"},) if pruned.form == "cleared" else tuple([_cut(one) for one in content])
-    return Quoted(head, content, entry.seq)
+    return Quoted(head, content)
 
 
 def _content(part: Part) -> str | Mapping[str, Any]:

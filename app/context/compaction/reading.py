@@ -3,7 +3,6 @@
 Between the two the service measures the request again, so that the outcome of a summary that fails both ways is `not_smaller`.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -13,7 +12,7 @@ from app.entries.summaries import CITES_PER_FACT_MAX, FACT_CHARS_MAX, FACTS_PER_
 
 Refusal = Literal["blank", "cites", "too_long"]
 
-_FENCED = re.compile(r"```[a-zA-Z]*\s*\n(.*)\n\s*```", re.DOTALL)
+_FENCE = "```"
 _PROSE = "summary"
 
 
@@ -60,9 +59,8 @@ def _is_prose(summary: Summary) -> bool:
 
 def _structured(text: str) -> Mapping[str, tuple[Fact, ...]] | None:
     """The facts by field; None for anything but one object of lists of `{"text", "cites"}`, bare or in one code fence."""
-    fenced = _FENCED.fullmatch(text)
     try:
-        value = lossless.read(text if fenced is None else fenced[1])
+        value = lossless.read(_unfenced(text))
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or not set(value) <= set(FIELDS):
@@ -70,6 +68,13 @@ def _structured(text: str) -> Mapping[str, tuple[Fact, ...]] | None:
     found = {name: _facts(ones) for name, ones in value.items()}
     read = {name: facts for name, facts in found.items() if facts is not None}
     return read if len(read) == len(found) else None
+
+
+def _unfenced(text: str) -> str:
+    """What one code fence around all of the text holds; the text where there is none."""
+    first, _, rest = text.partition("\n")
+    language = first.removeprefix(_FENCE).strip()
+    return rest.removesuffix(_FENCE) if first.startswith(_FENCE) and rest.endswith(_FENCE) and (not language or language.isalpha()) else text
 
 
 def _facts(value: Any) -> tuple[Fact, ...] | None:

@@ -4,12 +4,14 @@ What is summarised is quoted data in one user message, each entry one line of JS
 the system text, and a word after the data says once more what is asked for. No tools, no history, no state.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
-from app.context.budget import Budget, budget
+from app.context.budget import Budget, budget, output_reserve
 from app.context.compaction.plan import Plan
-from app.context.compaction.quoting import Quoted, quoted
+from app.context.compaction.quoting import Quoted, earlier_facts, quoted
 from app.context.compile import compile_context
 from app.context.draft import Count
 from app.context.sources import EMPTY, FIRST_RUN, NOTHING_PRUNED, Overrides, RendererSpec, Sources
@@ -18,7 +20,7 @@ from app.entries.summaries import CITES_PER_FACT_MAX, FACT_CHARS_MAX, FACTS_PER_
 from app.models.resolve import Target
 
 FIT_TRIES_MAX = 8
-"""How often the request is weighed while it is made to fit."""
+"""How often the request is made shorter in one way until it fits."""
 
 TEXT_CHARS_MIN = 40
 """A text is not cut shorter than this; turns that do not fit then are not covered either."""
@@ -70,84 +72,106 @@ ASKED = "Write the continuity summary of the conversation that is quoted above, 
 _SYSTEM, _CONVERSATION = "compaction", "conversation"
 
 
-def summary_sources(sources: Sources, plan: Plan, target: Target, *, instructions: str | None = None, output_tokens: int, count: Count) -> Sources:
+def summary_sources(sources: Sources, plan: Plan, target: Target, *, instructions: str | None = None, count: Count) -> Sources:
     """The sources of the request that asks `target` to summarise what the plan covers, updating the earlier summary (X-51).
 
-    `output_tokens` are kept free for the summary; that `target` is asked for no more is for the target to say. `count` is its pure token
-    count. Long texts are cut in the middle, all to the same length, until it fits the target's input limit. Where even `TEXT_CHARS_MIN` are too
-    many, the middle of the entries is left out, and a line says so: `quotable_through` tells beforehand how far a plan may reach, so this is so
-    for one turn alone that is too long by itself. Without room for a single entry the request does not fit: nothing is told of nothing.
+    What an answer of `target` may take is kept free for the summary. `count` is its pure token count. Where not all fits the target's input limit,
+    the facts of the earlier summary are cut to half of the room, if they take more, and the texts of the entries in the middle, all to the same
+    length. Where even `TEXT_CHARS_MIN` are too many, the middle of the entries is left out, and a line says so: `quotable_through` tells beforehand
+    how far a plan may reach, so this is so for one turn alone that is too long by itself. Without room for a single entry the request does not fit:
+    nothing is told of nothing.
     """
-    base, asking = _base(sources, target, instructions, output_tokens), _asking(target, output_tokens)
-    lines = quoted(sources, plan)
-    room = sum(_size(line, None) for line in lines)
-    made = _with(base, _message(lines, None, plan))
-    figures, fixed = _weighed(made, asking, count), 0.0
-    for _ in range(1, FIT_TRIES_MAX):
-        if figures.fits:
-            break
-        fixed = fixed or _fixed(base, plan, asking, count)
-        room = int(room * _share(figures, fixed))
-        made = _with(base, _message(lines, _cut(lines, room), plan))
-        figures = _weighed(made, asking, count)
-    if figures.fits:
-        return made
-    kept = entries = sum(line.seq is not None for line in lines)
-    for _ in range(FIT_TRIES_MAX):
-        made = _with(base, _message(_without_middle(lines, entries - kept), TEXT_CHARS_MIN, plan))
-        figures = _weighed(made, asking, count)
-        if figures.fits or kept == 1:
-            break
-        kept = max(1, int(kept * _share(figures, fixed)))
-    return made
+    asking = _asking(sources, plan, target, instructions, count)
+    facts, entries = asking.facts_in_half(), asking.entries
+    whole, sizes = asking.told(asking.facts, entries), [_size([line], TEXT_CHARS_MIN) for line in _outwards_in(entries)]
+    if facts != asking.facts and asking.weighed(whole).fits:
+        return whole
+
+    def cut(room: int) -> Sources:
+        return asking.told(facts, entries, _cut(entries, room))
+
+    def without_middle(room: int) -> Sources:
+        return asking.told(facts, _without_middle(entries, max(1, _number(sizes, room))), TEXT_CHARS_MIN)
+
+    least = asking.told(facts, ())
+    found = asking.fitted(_size(entries, None), cut, least, sum(sizes)) or asking.fitted(sum(sizes), without_middle, least)
+    return whole if found is None else found[1]
 
 
-def quotable_through(sources: Sources, plan: Plan, target: Target, *, instructions: str | None = None, output_tokens: int, count: Count) -> int:
+def quotable_through(sources: Sources, plan: Plan, target: Target, *, instructions: str | None = None, count: Count) -> int:
     """The seq up to which every entry that the plan covers can be quoted to `target`, cut as short as need be; 0 where not even the first can.
 
     What is covered and told to nobody would be lost to the model, so a plan that reaches further is to be narrowed.
     """
-    base, asking = _base(sources, target, instructions, output_tokens), _asking(target, output_tokens)
-    lines = quoted(sources, plan)
-    facts, entries = [line for line in lines if line.seq is None], [line for line in lines if line.seq is not None]
-    ends = [*[line.seq - 1 for line in entries if line.seq is not None][1:], plan.covers_through_seq]
-    kept, fixed = len(entries), 0.0
-    for _ in range(FIT_TRIES_MAX):
-        figures = _weighed(_with(base, _message([*facts, *entries[:kept]], TEXT_CHARS_MIN, plan)), asking, count)
-        if figures.fits:
-            return ends[kept - 1] if kept else 0
-        fixed = fixed or _edge(_weighed(_with(base, _message(facts, TEXT_CHARS_MIN, plan)), asking, count))
-        kept = int(kept * _share(figures, fixed))
-    return 0
+    asking = _asking(sources, plan, target, instructions, count)
+    facts, entries = asking.facts_in_half(), asking.entries
+    sizes = [_size([line], TEXT_CHARS_MIN) for line in entries]
+
+    def oldest(room: int) -> Sources:
+        return asking.told(facts, entries[: _number(sizes, room)], TEXT_CHARS_MIN)
+
+    found = asking.fitted(sum(sizes), oldest, asking.told(facts, ()))
+    number = 0 if found is None else _number(sizes, found[0])
+    if number == len(entries):
+        return plan.covers_through_seq
+    return entries[number].head["seq"] - 1 if number else 0
 
 
-def _without_middle(lines: Sequence[Quoted], count: int) -> Sequence[Quoted]:
-    """The lines with so many entries less, of which a line tells in their place."""
-    if count == 0:
-        return lines
-    facts, entries = [line for line in lines if line.seq is None], [line for line in lines if line.seq is not None]
-    head = (len(entries) - count) // 2
-    gone = entries[head : head + count]
-    mark = {"left_out": "entries", "from_seq": gone[0].seq, "through_seq": gone[-1].seq, "count": count}
-    return [*facts, *entries[:head], Quoted(mark, (), gone[0].seq), *entries[head + count :]]
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A request in the making: what is quoted, and for whom it is weighed. `facts` are of the earlier summary."""
+
+    base: Sources
+    plan: Plan
+    target: Target
+    count: Count
+    facts: Sequence[Quoted]
+    entries: Sequence[Quoted]
+
+    def told(self, facts: Sequence[Quoted], entries: Sequence[Quoted], chars: int | None = None) -> Sources:
+        """The request that quotes these lines, each text of an entry cut to about so many characters; None: whole."""
+        text = _message(facts, entries, chars, self.plan)
+        conversation = RendererSpec("user", _CONVERSATION, {"text": text})
+        return replace(self.base, agent=replace(self.base.agent, renderers=(*self.base.agent.renderers, conversation)))
+
+    def facts_in_half(self) -> Sequence[Quoted]:
+        """The facts of the earlier summary, cut where they would take more than about half of the room that there is to quote."""
+        if not self.facts:
+            return self.facts
+        whole, least = self.weighed(self.told(self.facts, ())), _edge(self.weighed(self.told((), ())))
+        share = (whole.input_limit - least) / 2 / (_edge(whole) - least)
+        if share >= 1:
+            return self.facts
+        chars = _cut(self.facts, int(_size(self.facts, None) * share))
+        return [line.cut(chars) for line in self.facts]
+
+    def weighed(self, made: Sources) -> Budget:
+        return budget(self.target, made.agent, compile_context(made, self.count).measured)
+
+    def fitted(self, room: int, made: Callable[[int], Sources], least: Sources, room_min: int = 0) -> tuple[int, Sources] | None:
+        """The request that was made for as many characters of lines as it has room for, `room` at most; None where none was found in a few tries.
+
+        `least` is the request without these lines; below `room_min` it gets no shorter. Each try is in proportion to what the one before it weighs,
+        a little below what is left over.
+        """
+        fixed = 0.0
+        for _ in range(FIT_TRIES_MAX):
+            request = made(room)
+            figures = self.weighed(request)
+            if figures.fits:
+                return room, request
+            fixed = fixed or _edge(self.weighed(least))
+            if fixed > figures.input_limit:
+                return None
+            share = (figures.input_limit - fixed) / (_edge(figures) - fixed)
+            room = int(room * min(0.9, 0.95 * share))
+            if room < room_min:
+                return None
+        return None
 
 
-def _asking(target: Target, output_tokens: int) -> Target:
-    return replace(target, model=replace(target.model, params={**target.model.params, "max_output_tokens": output_tokens}))
-
-
-def _fixed(base: Sources, plan: Plan, asking: Target, count: Count) -> float:
-    """What the request weighs at most without a line."""
-    return _edge(_weighed(_with(base, _message((), None, plan)), asking, count))
-
-
-def _share(figures: Budget, fixed: float) -> float:
-    """How much of what is quoted there is room for, a little less than what is left over; at most nine tenths, so that each try is shorter."""
-    return max(0.0, min(0.9, (0.95 * figures.input_limit - fixed) / max(1.0, _edge(figures) - fixed)))
-
-
-def _weighed(made: Sources, asking: Target, count: Count) -> Budget:
-    return budget(asking, made.agent, compile_context(made, count).measured)
+def _asking(sources: Sources, plan: Plan, target: Target, instructions: str | None, count: Count) -> _Asking:
+    return _Asking(_base(sources, target, instructions), plan, target, count, earlier_facts(sources), quoted(sources, plan))
 
 
 def _edge(figures: Budget) -> float:
@@ -155,9 +179,30 @@ def _edge(figures: Budget) -> float:
     return figures.total * (1 + figures.error_band)
 
 
-def _base(sources: Sources, target: Target, instructions: str | None, output_tokens: int) -> Sources:
+def _number(sizes: Sequence[int], room: int) -> int:
+    """How many lines of these sizes, from the first on, have so many characters."""
+    return bisect_right(list(accumulate(sizes)), room)
+
+
+def _outwards_in(entries: Sequence[Quoted]) -> list[Quoted]:
+    """The last entry, the first, the last but one and so on: what `_without_middle` keeps of more and more."""
+    return [entries[at // 2] if at % 2 else entries[-1 - at // 2] for at in range(len(entries))]
+
+
+def _without_middle(entries: Sequence[Quoted], kept: int) -> Sequence[Quoted]:
+    """So many of the entries, from both ends, and a line that tells of the others in their place."""
+    head = kept // 2
+    gone = entries[head : len(entries) - (kept - head)]
+    if not gone:
+        return entries
+    mark = {"left_out": "entries", "from_seq": gone[0].head["seq"], "through_seq": gone[-1].head["seq"], "count": len(gone)}
+    return [*entries[:head], Quoted(mark, ()), *entries[head + len(gone) :]]
+
+
+def _base(sources: Sources, target: Target, instructions: str | None) -> Sources:
     """The sources without what a summary is not made of, for an agent that has one instruction and no tools."""
-    text = f"{INSTRUCTIONS}\n{_LENGTH.format(output_tokens)}"
+    limits = target.limits
+    text = f"{INSTRUCTIONS}\n{_LENGTH.format(output_reserve(target.model.params, limits.context_window, limits.max_output_tokens))}"
     text = text if instructions is None else f"{text}\n\nWhat is asked for beside that: {instructions}"
     system = RendererSpec("system", _SYSTEM, {"text": text})
     agent = replace(
@@ -193,18 +238,10 @@ def _base(sources: Sources, target: Target, instructions: str | None, output_tok
     )
 
 
-def _with(base: Sources, text: str) -> Sources:
-    conversation = RendererSpec("user", _CONVERSATION, {"text": text})
-    return replace(base, agent=replace(base.agent, renderers=(*base.agent.renderers, conversation)))
-
-
-def _message(lines: Sequence[Quoted], chars: int | None, plan: Plan) -> str:
-    """The user message, each text cut to about so many characters; None: whole."""
-    facts = [line.spelled(chars) for line in lines if line.seq is None]
-    entries = [line.spelled(chars) for line in lines if line.seq is not None]
-    earlier = ["<earlier_summary>", *facts, "</earlier_summary>"] if facts else []
-    said = [f'<conversation from_seq="{plan.from_seq}" through_seq="{plan.covers_through_seq}">', *entries, "</conversation>"]
-    return "\n".join([*earlier, *said, ASKED])
+def _message(facts: Sequence[Quoted], entries: Sequence[Quoted], chars: int | None, plan: Plan) -> str:
+    earlier = ["<earlier_summary>", *[line.spelled() for line in facts], "</earlier_summary>"] if facts else []
+    opened = f'<conversation from_seq="{plan.from_seq}" through_seq="{plan.covers_through_seq}">'
+    return "\n".join([*earlier, opened, *[line.spelled(chars) for line in entries], "</conversation>", ASKED])
 
 
 def _cut(lines: Sequence[Quoted], room: int) -> int:
@@ -213,9 +250,9 @@ def _cut(lines: Sequence[Quoted], room: int) -> int:
     least, most = TEXT_CHARS_MIN, max(longest, TEXT_CHARS_MIN)
     while least < most:
         middle = (least + most + 1) // 2
-        least, most = (middle, most) if sum(_size(line, middle) for line in lines) <= room else (least, middle - 1)
+        least, most = (middle, most) if _size(lines, middle) <= room else (least, middle - 1)
     return least
 
 
-def _size(line: Quoted, chars: int | None) -> int:
-    return len(line.spelled(chars))
+def _size(lines: Sequence[Quoted], chars: int | None) -> int:
+    return sum(len(line.spelled(chars)) for line in lines)

@@ -5,9 +5,11 @@ projection is the one from before.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import urandom
+from typing import Literal
 from uuid import UUID
 
 from app.config.limits import APPEND_TRIES_MAX
@@ -18,7 +20,7 @@ from app.context.compaction.reading import SummaryRefused, check_summary, parse_
 from app.context.origins import InvalidOrigins
 from app.context.sources import Driver
 from app.entries import lossless
-from app.entries.compactions import Checkpoint, CompactionFailed, CompactionRequested, Outcome
+from app.entries.compactions import Checkpoint, CompactionFailed, CompactionRequested
 from app.entries.errors import HeadMismatch, Invalid
 from app.entries.ids import CALL, CHECKPOINT, blob_digest, format_id
 from app.entries.line import Covered, covered
@@ -49,9 +51,9 @@ class _Accepted:
 class _Refused(Exception):
     """No checkpoint comes of the summary; `tokens_after` where it was measured."""
 
-    def __init__(self, outcome: Outcome, reason: str, tokens_after: int | None = None) -> None:
+    def __init__(self, outcome: Literal["not_smaller", "failed"], reason: str, tokens_after: int | None = None) -> None:
         super().__init__(reason)
-        self.outcome: Outcome = outcome
+        self.outcome: Literal["not_smaller", "failed"] = outcome
         self.reason = reason
         self.tokens_after = tokens_after
 
@@ -98,7 +100,7 @@ class Attempts:
             job.driver.kind,
             found.covers_through_seq,
             found.first_kept_seq,
-            job.keep_recent_tokens,
+            job.choice.keep_recent_tokens,
             main.budget.total,
             job.attempt,
             job.step_index,
@@ -166,7 +168,7 @@ class Attempts:
         summary = replace(summary, salt=urandom(16).hex())
         artifact = NewBlob(blob_digest(summary.canonical), SUMMARY_MEDIA_TYPE, summary.canonical)
         in_force = main.sources.checkpoint
-        by_model = said is not None and request is not None
+        model = None if said is None or request is None else request.target.model
         checkpoint = Checkpoint(
             checkpoint_id=format_id(CHECKPOINT, new_uuid()),
             requested_seq=requested_seq,
@@ -176,13 +178,13 @@ class Attempts:
             history_message_count=main.sources.history_message_count,
             summary=summary,
             artifact=artifact.digest,
-            driver="model" if by_model else "excerpt",
+            driver="excerpt" if model is None else "model",
             trigger=job.trigger,
             tokens_before=main.budget.total,
             tokens_after=0,
-            upstream=request.target.model.upstream if by_model and request is not None else None,
-            model=request.target.model.name if by_model and request is not None else None,
-            call_id=asked.call_id if by_model else None,
+            upstream=None if model is None else model.upstream,
+            model=None if model is None else model.name,
+            call_id=None if model is None else asked.call_id,
             usage=None if said is None else said.usage,
             usage_source=None if said is None else said.usage_source,
             replaces=None if in_force is None else in_force.body.checkpoint_id,
@@ -203,7 +205,8 @@ class Attempts:
         proportion to its count of that one."""
         main, key = job.main, running.facts.key
         sources = candidate(main.sources, job.found, checkpoint)
-        prepared = await patiently(lambda: self._inputs.compiled(key.tenant, key.session, main.window, sources, running.media))
+        # Nothing bounds a summary before it is weighed.
+        prepared = await patiently(lambda: self._inputs.compiled(key.tenant, key.session, main.window, sources, running.media, aside=True))
         if main.budget.method == "exact":
             prepared = await self._counts.weighed(prepared)
         return (
@@ -217,39 +220,37 @@ class Attempts:
         key, body = running.facts.key, found.checkpoint
         await patiently(lambda: self._blobs.put(key.tenant, key.session, found.artifact))
         done = Compacted("compacted", body.tokens_before, body.covers_through_seq, body.checkpoint_id, body.tokens_after)
-        for _ in range(APPEND_TRIES_MAX):
+
+        def draft() -> Draft:
             mark = Covered(body.checkpoint_id, running.head_seq + 1, job.found.reads_from_seq - 1)
             line = covered(job.main.window.line, mark).encode()
-            draft = replace(drafted(job, body.kind, body.encode(), running.number), line=line, blobs=(body.artifact,))
-            if await self._committed(running, draft, asked, said, [completed(job, done)], release=release):
-                return done
-        raise RuntimeError("the head of a session moved on without end")
+            return replace(drafted(job, body.kind, body.encode(), running.number), line=line, blobs=(body.artifact,))
+
+        await self._commit(running, draft, asked, said, completed(job, done), release=release)
+        return done
 
     async def _fail(
         self, running: Running, job: Job, asked: Asked, requested_seq: int, said: Said | None, refused: _Refused, *, release: bool
     ) -> Compacted:
-        outcome = "not_smaller" if refused.outcome == "not_smaller" else "failed"
         usage, source = (None, None) if said is None else (said.usage, said.usage_source)
-        body = CompactionFailed(requested_seq, "not_smaller" if outcome == "not_smaller" else "failed", refused.reason, usage, source)
-        done = Compacted(body.outcome, job.main.budget.total, job.found.covers_through_seq, None, refused.tokens_after, refused.reason)
-        told = completed(job, done) if outcome == "not_smaller" else event("COMPACTION_FAILED", outcome=outcome, reason=refused.reason)
+        body = CompactionFailed(requested_seq, refused.outcome, refused.reason, usage, source)
+        done = Compacted(body.outcome, job.main.budget.total, job.found.covers_through_seq, None, refused.tokens_after)
+        failed = event("COMPACTION_FAILED", outcome=body.outcome, reason=body.reason)
         draft = drafted(job, body.kind, body.encode(), running.number)
-        for _ in range(APPEND_TRIES_MAX):
-            if await self._committed(running, draft, asked, said, [told], release=release):
-                return done
-        raise RuntimeError("the head of a session moved on without end")
+        told = completed(job, done) if body.outcome == "not_smaller" else failed
+        await self._commit(running, lambda: draft, asked, said, told, release=release)
+        return done
 
-    async def _committed(
-        self, running: Running, draft: Draft, asked: Asked, said: Said | None, events: Sequence[tuple[str, str]], *, release: bool
-    ) -> bool:
-        """Appends the end with that of its call; False where something was appended beside the claim, which changes nothing about it."""
+    async def _commit(
+        self, running: Running, draft: Callable[[], Draft], asked: Asked, said: Said | None, told: tuple[str, str], *, release: bool
+    ) -> None:
+        """Appends the end with that of its call; `draft` gives it for the head. What was appended beside the claim changes nothing about it."""
         write = None
         if asked.call is not None and said is not None:
             usage = None if said.usage is None else lossless.dumps(usage_to_json(said.usage, said.usage_source))
             attempts = lossless.dumps([attempt_json(attempt) for attempt in said.attempts])
             write = CallWrite(asked.call, turn=running.number, status=said.status, attempts=attempts, usage=usage)
-        try:
-            await running.commit([draft], call=write, release=release, after=events)
-        except HeadMismatch:
-            return False
-        return True
+        for _ in range(APPEND_TRIES_MAX):
+            with suppress(HeadMismatch):
+                return await running.commit([draft()], call=write, release=release, after=[told])
+        raise RuntimeError("the head of a session moved on without end")

@@ -9,6 +9,7 @@ from app.context.sources import Driver
 from app.entries.compactions import Outcome, Trigger
 from app.entries.ids import CALL, format_id
 from app.services.call_records import event
+from app.services.compactions.choices import Choice
 from app.services.compactions.hooks import CompactionFacts
 from app.services.compactions.requests import Asking
 from app.services.consequences import of_run
@@ -20,23 +21,27 @@ from app.turn.life import RunLife
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one attempt is about. `main` is the request that is to become smaller; `asking` says what of it gives way, and how the summary is
-    asked for. `run` and `step_index` are those of the call that waits for it, None for a manual one. `piece` as in `CompactionRequested`.
+    """What one attempt is about. `main` is the request that is to become smaller; `choice` says what of it is to give way, `asking` what does now,
+    and how the summary is asked for. `run` and `step_index` are those of the call that waits for it, None for a manual one.
     """
 
     trigger: Trigger
     main: Prepared
     driver: Driver
+    choice: Choice
     asking: Asking
-    keep_recent_tokens: int
     attempt: int = 1
     step_index: int | None = None
     run: RunLife | None = None
-    piece: bool = False
 
     @property
     def found(self) -> Plan:
         return self.asking.found
+
+    @property
+    def piece(self) -> bool:
+        """Whether the summarizer can be told of a part alone of what is to give way."""
+        return self.found != self.choice.plan
 
     @property
     def facts(self) -> CompactionFacts:
@@ -71,7 +76,6 @@ class Compacted:
     covers_through_seq: int | None = None
     checkpoint_id: str | None = None
     tokens_after: int | None = None
-    reason: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {

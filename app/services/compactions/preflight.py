@@ -33,12 +33,12 @@ class Preflight:
         if attempt is None:
             return False
         try:
-            return await self.attempted(running, step, prepared, "automatic", attempt) is not None
+            return await self.attempted(running, step, prepared, "automatic", attempt)
         except HeadMismatch:  # something was appended beside the claim: what is weighed has to hold it
             return True
 
-    async def attempted(self, running: Running, step: Step, prepared: Prepared, trigger: Trigger, attempt: int = 1) -> bool | None:
-        """Whether a checkpoint came of an attempt. None: there is nothing to compact, or a hook is against it, and nothing is written. Raises
+    async def attempted(self, running: Running, step: Step, prepared: Prepared, trigger: Trigger, attempt: int = 1) -> bool:
+        """Makes an attempt, whatever comes of it. False: there is nothing to compact, or a hook is against it, and nothing is written. Raises
         `HeadMismatch`, and then nothing is either.
 
         A compaction after an overflow goes on without what the estimate says is recent: the estimate was wrong.
@@ -48,17 +48,17 @@ class Preflight:
         if choice.would == "nothing_to_compact" and trigger == "overflow":
             choice = await self._choices.chosen(prepared, choice.keep_recent_tokens, newest_only=True)
         if choice.plan is None or choice.would != "compacted":
-            return None
+            return False
         driver = agent.compaction.driver
         asking = await self._attempts.reaching(prepared, driver, Asking(choice.plan, driver.model))
-        piece = asking.found != choice.plan
-        job = Job(trigger, prepared, driver, asking, choice.keep_recent_tokens, attempt, step.move.step_index, step.run, piece)
+        job = Job(trigger, prepared, driver, choice, asking, attempt, step.move.step_index, step.run)
         if not await self._attempts.consent(job):
-            return None
+            return False
         key = running.facts.key
         asked = await patiently(lambda: self._attempts.asked(job, key.tenant, key.session, key.turn))
         await running.commit([asked.draft], call=asked.write, after=[asked.event])
-        return (await self._attempts.ended(running, job, asked)).outcome == "compacted"
+        await self._attempts.ended(running, job, asked)
+        return True
 
 
 class Overflows:
@@ -82,7 +82,7 @@ class Overflows:
                 return False
             running.head_seq = prepared.sources.head_seq
             try:
-                return await self._preflight.attempted(running, step, prepared, "overflow") is not None
+                return await self._preflight.attempted(running, step, prepared, "overflow")
             except HeadMismatch:
                 continue
         raise RuntimeError("the head of a session moved on without end")

@@ -65,8 +65,8 @@ class SummaryRequests:
 
         Raises `Invalid` for a model that is not configured (any more).
         """
-        through_seq = await asyncio.to_thread(self._summed(quotable_through, main, asking))
-        return replace(asking, found=narrowed(main.compiled, asking.found, through_seq))
+        quotable = self._summed(quotable_through, main, asking)
+        return replace(asking, found=await asyncio.to_thread(lambda: narrowed(main.compiled, asking.found, quotable())))
 
     async def made(self, tenant: UUID, session: UUID, main: Prepared, asking: Asking) -> Prepared:
         """The request for a summary of the older part of `main`. Raises `Invalid` and `InvalidOrigins`."""
@@ -77,8 +77,8 @@ class SummaryRequests:
     def _summed(self, of: Callable[..., Made], main: Prepared, asking: Asking) -> Callable[[], Made]:
         """A function of a summary's request with all that it takes."""
         target = self.target(main.sources, asking.model)
-        tokens, count = target.model.params["max_output_tokens"], self._targets.counter(target.estimator).repeated
-        return partial(of, main.sources, asking.found, target, instructions=asking.instructions, output_tokens=tokens, count=count)
+        count = self._targets.counter(target.estimator).repeated
+        return partial(of, main.sources, asking.found, target, instructions=asking.instructions, count=count)
 
 
 def _limits(main: Sources, model: ModelChoice) -> Limits | None:

@@ -94,7 +94,7 @@ class Compactions:
                 return Compacted(choice.would, prepared.budget.total).to_json()
             using = driver or prepared.sources.agent.compaction.driver
             asking = await self._attempts.reaching(prepared, using, Asking(choice.plan, using.model, wanted.instructions))
-            job = Job("manual", prepared, using, asking, choice.keep_recent_tokens)
+            job = Job("manual", prepared, using, choice, asking)
             if not await self._attempts.consent(job):
                 return Compacted("failed", prepared.budget.total).to_json()
             try:

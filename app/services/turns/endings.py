@@ -13,10 +13,9 @@ from app.entries.errors import ClaimExpired, FenceLost, HeadMismatch, PendingAct
 from app.entries.messages import Entry, NewEntry
 from app.entries.trace import CutReason, StopReason, StopRequested
 from app.services.compactions.given_up import abandoned, given_up
-from app.services.consequences import Consequences, committed_events, follow
+from app.services.consequences import NO_SETTINGS, Consequences, committed_events, follow
 from app.services.running import decode_options
 from app.services.streams import Event, TurnKey, encode_events
-from app.services.turns.adoptions import adopted_seq
 from app.services.turns.desk import Desk
 from app.services.turns.loop import error_json, rested, usage_of
 from app.services.turns.mending import Mended, read_log
@@ -195,7 +194,7 @@ class Endings:
             head_seq=session.head_seq,
             input_seq=row.input_seq,
             cut=cut,
-            adopted_seq=await adopted_seq(desk.store.ledger, tenant, session.session_id) if cast.others else 0,
+            settings=await desk.store.ledger.settings(tenant, session.session_id, session.head_seq) if cast.others else NO_SETTINGS,
             mend=lambda move: mended.drafts(move, row.number, entries),
         )
         events = await self._events(tenant, session, row, found)

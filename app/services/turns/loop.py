@@ -1,7 +1,7 @@
 """The loop: while the turn has a next move, do it. Live running and going on after a client's results are the same."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.config.limits import MOVES_PER_TURN_MAX
@@ -12,9 +12,8 @@ from app.entries.messages import Entry
 from app.entries.trace import ModelCallFinished, TurnError, usage_to_json
 from app.services.calls import ModelCalls
 from app.services.compactions.preflight import Overflows
-from app.services.consequences import Consequences, follow, is_over, pending_json
+from app.services.consequences import NO_SETTINGS, Consequences, follow, is_over, pending_json
 from app.services.running import Running, patiently
-from app.services.turns.adoptions import adopted_seq
 from app.services.turns.starting import Starting
 from app.services.turns.views import Views
 from app.services.write import Draft
@@ -55,7 +54,7 @@ class Loop:
                     rests = bool(drafts) and await self.conclude(running, drafts or [])
                 case Compact():
                     running.compactable = await self._overflows.compact(running, move)
-                    rests = not running.compactable and await self.conclude(running, [])
+                    rests = False
                 case Mend() | GiveUp():
                     raise RuntimeError("what this process reads is not mended by it")
                 case _:
@@ -73,8 +72,8 @@ class Loop:
         """
         for _ in range(MOVES_PER_TURN_MAX):
             found = self._follow(running, drafts)
-            if found.adopted is not None:  # somebody may have given the session another agent since the turn was handed over
-                found = self._follow(running, drafts, await self._adopted_seq(running))
+            if found.adopted is not None:  # somebody may have given the session another agent or model since the turn was handed over
+                found = self._follow(running, drafts, await self._settings(running))
             try:
                 if found.awaited is not None:
                     await self._wait(running, found, call, events)
@@ -88,7 +87,7 @@ class Loop:
                 return found.awaited is not None or is_over(found.move)
         raise RuntimeError("the head of a session moved on without end")
 
-    def _follow(self, running: Running, drafts: Sequence[Draft], adopted_seq: int = 0) -> Consequences:
+    def _follow(self, running: Running, drafts: Sequence[Draft], settings: Mapping[str, Entry] = NO_SETTINGS) -> Consequences:
         return follow(
             running.entries,
             drafts,
@@ -97,13 +96,13 @@ class Loop:
             head_seq=running.head_seq,
             input_seq=running.facts.input_seq,
             cut=running.cut,
-            adopted_seq=adopted_seq,
+            settings=settings,
             compactable=running.compactable,
         )
 
-    async def _adopted_seq(self, running: Running) -> int:
+    async def _settings(self, running: Running) -> Mapping[str, Entry]:
         key = running.facts.key
-        return await patiently(lambda: adopted_seq(running.writer.ledger, key.tenant, key.session))
+        return await patiently(lambda: running.writer.ledger.settings(key.tenant, key.session, running.head_seq))
 
     async def _settle(
         self, running: Running, found: Consequences, settled: Settle, call: CallWrite | None, events: Sequence[tuple[str, str]]

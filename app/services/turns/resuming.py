@@ -153,7 +153,7 @@ class Resuming:
         found = await self._desk.store.ledger.turn_entries(tenant, session, turn)
         digests = [digest for entry in found if entry.message_index is not None for digest in entry.blobs]
         texts = await self._desk.store.blobs.load(tenant, session, digests) if digests else {}
-        return [_inline(entry, texts) if entry.blobs and entry.message_index is not None else entry for entry in found]
+        return [_inline(entry, texts) if entry.blobs else entry for entry in found]
 
 
 def turn_settled() -> Conflict:

@@ -22,6 +22,7 @@ ALTER TABLE ledger.blobs FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant_reads ON ledger.blobs FOR SELECT USING (tenant_id = ledger.current_tenant());
 CREATE POLICY tenant_stores ON ledger.blobs FOR INSERT TO ledger_owner WITH CHECK (tenant_id = ledger.current_tenant());
 CREATE POLICY tenant_erases ON ledger.blobs FOR UPDATE TO ledger_eraser USING (tenant_id = ledger.current_tenant());
+CREATE POLICY tenant_restores ON ledger.blobs FOR UPDATE TO ledger_owner USING (tenant_id = ledger.current_tenant());
 CREATE POLICY backup_reads ON ledger.blobs FOR SELECT TO ledger_backup USING (true);
 GRANT SELECT ON ledger.blobs TO ledger_app, ledger_reader, ledger_backup;
 GRANT SELECT, UPDATE (body, erased_at) ON ledger.blobs TO ledger_eraser;

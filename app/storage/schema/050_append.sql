@@ -169,7 +169,7 @@ BEGIN
     INSERT INTO ledger.blobs (tenant_id, session_id, digest, media_type, byte_length, body)
     SELECT p_tenant, p_session, b.digest, b.media_type, octet_length(b.body), b.body
       FROM unnest(p_blob_digests, p_blob_types, p_blob_bodies) AS b(digest, media_type, body)
-    ON CONFLICT DO NOTHING;
+    ON CONFLICT (tenant_id, session_id, digest) DO UPDATE SET body = excluded.body, erased_at = NULL WHERE blobs.erased_at IS NOT NULL;
   END IF;
 END $$;
 GRANT EXECUTE ON FUNCTION ledger.append_v1 TO ledger_app, ledger_eraser;

@@ -7,7 +7,8 @@ BEGIN
     PERFORM ledger.refuse_missing(p_tenant, p_session);
   END IF;
   INSERT INTO ledger.blobs (tenant_id, session_id, digest, media_type, byte_length, body)
-  VALUES (p_tenant, p_session, p_digest, p_media_type, octet_length(p_body), p_body) ON CONFLICT DO NOTHING;
+  VALUES (p_tenant, p_session, p_digest, p_media_type, octet_length(p_body), p_body)
+  ON CONFLICT (tenant_id, session_id, digest) DO UPDATE SET body = excluded.body, erased_at = NULL WHERE blobs.erased_at IS NOT NULL;
   RETURN FOUND;
 END $$;
 GRANT EXECUTE ON FUNCTION ledger.blob_put_v1 TO ledger_app;

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.context.compaction.plan import Plan, covered_messages, plan
+from app.context.compaction import plan as planning
+from app.context.compaction.plan import Plan, covered_messages, narrowed, plan
 from app.context.compile import Compiled, compile_context
 from app.context.sources import Sources
 from app.entries.messages import Message
@@ -143,3 +144,42 @@ def test_what_is_kept_is_whole_turns_and_what_is_covered_the_rest(given_sources:
     assert made.turns >= 1
     if made.kept_tokens <= keep:
         assert plan(found, made.kept_tokens, newest_only) == made, "exactly at the limit it fits"
+
+
+@pytest.mark.req("S1-14", "S1-27", "S1-28", "X-49")
+@settings(max_examples=400, deadline=None)
+@given(sources(), st.sampled_from([0, 500]))
+def test_a_plan_is_narrowed_to_the_most_whole_turns_up_to_a_seq(given_sources: Sources, keep: int):
+    found = compiled(given_sources)
+    made = plan(found, keep)
+    if made is None:
+        return
+    least = narrowed(found, made, 0)
+    reached = [narrowed(found, made, seq) for seq in range(made.covers_through_seq + 2)]
+    assert reached[made.covers_through_seq] == reached[-1] == made
+    for seq, fewer in enumerate(reached):
+        assert fewer == least or covered_messages(given_sources, fewer)[-1].entry.seq <= seq
+        assert fewer.turns >= reached[max(0, seq - 1)].turns
+        assert fewer.covered_tokens + fewer.kept_tokens == made.covered_tokens + made.kept_tokens
+        assert fewer.covered_tokens > 0
+        kept = next(entry for entry, _ in given_sources.messages if entry.seq > fewer.covers_through_seq)
+        assert (kept.kind, kept.seq, kept.message_index) == ("user_message", fewer.first_kept_seq, fewer.first_kept_index)
+    ends = {fewer.covers_through_seq for fewer in reached}
+    assert all(narrowed(found, made, end).covers_through_seq == end for end in ends), "each is reached where it ends"
+
+
+def test_narrowing_a_plan_of_many_turns_makes_one(monkeypatch: pytest.MonkeyPatch):
+    ledger = turns(Ledger(), *range(1, 300))
+    found = compiled(ledger.sources())
+    made = plan(found, 0)
+    assert made is not None
+    cuts: list[int] = []
+    real = planning._plan
+
+    def noting(given_sources: Sources, cut: int, turns: int, covered: int, kept: int) -> Plan:
+        cuts.append(cut)
+        return real(given_sources, cut, turns, covered, kept)
+
+    monkeypatch.setattr(planning, "_plan", noting)
+    assert narrowed(found, made, 4).covers_through_seq == 4
+    assert cuts == [4]

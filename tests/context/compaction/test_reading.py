@@ -1,6 +1,7 @@
 """A summary that a model wrote: its form, its cites, its bounds, and whatever else somebody writes."""
 
 import json
+import time
 from contextlib import suppress
 
 import pytest
@@ -19,7 +20,7 @@ def written(**facts: list[tuple[str, list[int]]]) -> str:
     return json.dumps({name: [{"text": text, "cites": cites} for text, cites in ones] for name, ones in facts.items()})
 
 
-@pytest.mark.parametrize("frame", ["{}", "```json\n{}\n```", "```\n{}\n```", " \n{}\n "])
+@pytest.mark.parametrize("frame", ["{}", "```json\n{}\n```", "```\n{}\n```", "```json \n\n{}\n\n  ```", "```json\n{}```", " \n{}\n "])
 def test_facts_by_field_are_read_bare_and_out_of_one_fence(frame: str):
     text = frame.replace("{}", written(objective=[("Heal.", [3, 5])], next_action=[("Ask.", [9])]))
     found = read_summary(text, 3, 9)
@@ -41,12 +42,25 @@ def test_facts_by_field_are_read_bare_and_out_of_one_fence(frame: str):
         json.dumps({"thoughts": [{"text": "Heal.", "cites": [3]}]}),
         json.dumps([{"text": "Heal.", "cites": [3]}]),
         '{"objective": [',
+        "```",
+        "```\n```",
+        "```json",
+        "```in short\n" + written(objective=[("Heal.", [3])]) + "\n```",
         "[" * 60_000,
         "null",
     ],
 )
 def test_words_of_another_form_are_one_fact_that_stands_for_the_whole_range(text: str):
     assert read_summary(text, 3, 9) == Summary({"summary": (Fact(text.strip()),)}, 3, 9)
+
+
+@pytest.mark.parametrize("mark", ["\n", " ", "`", "```\n", "\n```json\n", '"', '\\"', "{", '{"summary":'])
+@pytest.mark.parametrize("end", ["x", "```", "\n```", "}"])
+def test_a_model_that_repeats_itself_holds_nobody_up(mark: str, end: str):
+    text = "```json" + mark * (SUMMARY_BYTES_MAX // len(mark)) + end
+    began = time.monotonic()
+    assert parse_summary(text, 3, 9).facts["summary"] == (Fact(text),)
+    assert time.monotonic() - began < 2
 
 
 @pytest.mark.req("X-49")

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.context.budget import budget
-from app.context.compaction.plan import Plan, narrowed, plan
-from app.context.compaction.request import ASKED, INSTRUCTIONS, quotable_through, summary_sources
+from app.context.compaction.plan import Plan, plan
+from app.context.compaction.request import ASKED, INSTRUCTIONS, summary_sources
 from app.context.compile import Compiled, compile_context
 from app.context.sources import InForce, Overrides, Sources
 from app.entries.messages import Message, Status
@@ -39,7 +39,7 @@ def asked(given_sources: Sources, chosen: Target | None = None, instructions: st
 
 
 def request(given_sources: Sources, made: Plan, chosen: Target, instructions: str | None = None) -> Compiled:
-    return compile_context(summary_sources(given_sources, made, chosen, instructions=instructions, output_tokens=OUTPUT, count=tokens), tokens)
+    return compile_context(summary_sources(given_sources, made, chosen, instructions=instructions, count=tokens), tokens)
 
 
 def words(found: Compiled) -> str:
@@ -176,56 +176,6 @@ def test_long_texts_are_cut_in_the_middle_until_it_fits_and_short_ones_stay():
     assert figures.fits
     assert figures.total > 0.75 * figures.input_limit, "as much is told as fits"
     assert found.request == asked(ledger.sources(), chosen).request
-
-
-@pytest.mark.req("X-49", "S1-14", "S3-32")
-def test_no_more_is_covered_than_can_be_told():
-    """A summary of what nobody was told would stand in the place of it."""
-    ledger = Ledger()
-    for number in range(1, 60):
-        ledger.user(f"question {number} " + "word " * 200, turn=number)
-        ledger.answer(f"answer {number}", turn=number)
-        ledger.answer("broken off", turn=number, status=Status.FAILED)
-    given_sources = ledger.sources()
-    whole = compiled(given_sources)
-    found = plan(whole, 0)
-    assert found is not None
-    told: list[int] = []
-    for window in range(OUTPUT, 24_000, 500):
-        chosen = small(window)
-        through = quotable_through(given_sources, found, chosen, output_tokens=OUTPUT, count=tokens)
-        reached = narrowed(whole, found, through)
-        made = request(given_sources, reached, chosen)
-        if not budget(chosen, made.sources.agent, made.measured).fits:
-            assert reached.turns == 1, "not one entry has room"
-            continue
-        told.append(reached.turns)
-        said = [message.entry.seq for message in given_sources.messages if message.entry.seq <= reached.covers_through_seq]
-        assert [line.get("seq") for line in lines(made)] in ([seq for seq in said if seq % 3], [None, 2]), "every entry but the failed ones"
-        assert reached.first_kept_seq == reached.covers_through_seq + 1 == 3 * reached.turns + 1
-    assert told == sorted(told), "a larger window takes what a smaller one does"
-    assert (told[0], told[-1]) == (1, 58)
-
-
-@pytest.mark.req("S1-28", "X-49")
-def test_a_turn_that_is_too_long_by_itself_is_told_without_its_middle():
-    ledger = Ledger()
-    ledger.user("question", turn=1)
-    for number in range(400):
-        ledger.answer(f"step {number} " + "word " * 20, turn=1)
-    ledger.user("and now?", turn=2)
-    found = plan(compiled(ledger.sources()), 0)
-    assert found is not None
-    chosen = small(12_000)
-    made = request(ledger.sources(), found, chosen)
-    assert budget(chosen, made.sources.agent, made.measured).fits
-    rows = lines(made)
-    (gap,) = [at for at, row in enumerate(rows) if "left_out" in row]
-    assert rows[0]["content"] == ["question"]
-    assert rows[-1]["seq"] == 401
-    assert abs(gap - (len(rows) - gap - 1)) <= 1, "its beginning and its end"
-    assert [*[row["seq"] for row in rows[:gap]], *range(rows[gap]["from_seq"], rows[gap]["through_seq"] + 1)] == list(range(1, rows[gap + 1]["seq"]))
-    assert rows[gap]["count"] + len(rows) - 1 == 401
 
 
 LEAST = 7_000

@@ -20,15 +20,17 @@ async def test_what_is_made_of_a_whole_conversation_is_made_beside_the_event_loo
         real = getattr(module, name)
 
         def noting(*given: Any, **more: Any) -> Any:
-            if name != "compile_context" or not given[0].messages:  # the others are of the session, as any request
+            # Other compiles are of the session, as any request: not the summary's own, and not what is weighed with a summary of any length.
+            if name != "compile_context" or not given[0].messages or (given[0].checkpoint is not None and given[0].checkpoint.seq == 0):
                 threads.setdefault(name, []).append(threading.current_thread())
             return real(*given, **more)
 
         monkeypatch.setattr(module, name, noting)
 
+    noted(requests, "narrowed")
     noted(requests, "summary_sources")
     noted(inputs, "compile_context")
     noted(attempts, "excerpt")
     assert (await compact(world, session, keep_recent_tokens=1, driver={"kind": kind}))["outcome"] == "compacted"
-    assert set(threads) == ({"summary_sources", "compile_context"} if kind == "model" else {"excerpt"})
+    assert set(threads) == ({"narrowed", "summary_sources", "compile_context"} if kind == "model" else {"excerpt", "compile_context"})
     assert threading.current_thread() not in [thread for found in threads.values() for thread in found]

@@ -42,3 +42,24 @@ async def test_a_switch_of_the_sessions_model_is_for_agents_of_the_model_that_it
     for one in calls:
         assert (await derived(world, session, one))["model"] == one["model"]
     assert (await world.call("GET", f"/sessions/{session}", 200)).json()["model"]["name"] == expected, "and so it is for the agent that was adopted"
+
+
+@pytest.mark.req("S4-24")
+async def test_a_switch_that_ended_does_not_come_back_when_the_turn_is_handed_over(world: World) -> None:
+    """The session takes a revision of another model, which ends the switch; then an agent of that model takes the turn over."""
+    handing = [{"text": "One."}, {"tool_calls": [{"id": "c1", "name": "hand_over", "arguments": "{}"}]}, {"text": "Other."}]
+    second: dict[str, Any] = {"model": {"upstream": "scripted", "name": "second", "params": {"script": handing}}, "limits": LIMITS}
+    await world.call("PUT", "/agents/other", 201, json=second)
+    await world.call("PUT", "/agents/nurse", 201, json={**second, "model": {**second["model"], "name": "first"}})
+    session = await world.session("nurse")
+    await world.call("PATCH", f"/sessions/{session}", 200, json={"model": {"upstream": "scripted", "name": "gpt-4.1", "params": {"script": handing}}})
+    assert (await world.turn(session, "One"))["status"] == "completed"
+    await world.call("PUT", "/agents/nurse", 201, json={**second, "tools": [tool("hand_over", "other", "transfer")]})
+    assert (await world.turn(session, "Two"))["status"] == "completed"
+    calls = [(one["agent"], one["model"]) for one in await calls_of(world, session)]
+    assert calls == [("nurse", "gpt-4.1"), ("nurse", "second"), ("other", "second")]
+    view = (await world.call("GET", f"/sessions/{session}", 200)).json()
+    assert (view["agent"], view["model"]["name"], (await world.input(session))["model"]) == ("other", "second", "second")
+    adopted = [entry["body"]["keeps_model"] for entry in await world.ledger(session) if entry["kind"] == "agent_adopted"]
+    assert adopted == [False, False]
+    assert (await world.call("GET", f"/sessions/{session}/source-map", 200)).json()["sources"], "the model is the same: its last call stands"

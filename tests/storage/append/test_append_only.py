@@ -6,10 +6,11 @@ from asyncio.subprocess import PIPE
 import asyncpg
 import pytest
 
+from app.entries.ids import blob_digest
 from app.storage.append_arguments import APPEND_MANY, many_arguments
 from app.storage.embedded.binaries import find_binaries
 from app.storage.faults import StorageFault
-from app.storage.types import Append
+from app.storage.types import Append, NewBlob
 from tests.database.copies import connect
 from tests.storage.sessions_made import claimed, fetch_as_admin, opened, said
 
@@ -101,6 +102,31 @@ async def test_the_eraser_empties_a_payload_once_and_nothing_else_and_the_chain_
     assert entry.payload is None
     assert entry.digest
     await store.ledger.append(tenant, session, Append(entries=(said(),)))
+
+
+async def test_an_erased_blob_takes_its_own_bytes_again_and_no_blob_any_others(store, tenant, migrate_url):
+    session = await opened(store, tenant)
+    blob = NewBlob(blob_digest(b"picture"), "image/png", b"picture")
+    assert await store.blobs.put(tenant, session, blob)
+    assert not await store.blobs.put(tenant, session, blob)
+    admin = await connect(migrate_url)
+    try:
+        await admin.execute(f"SET app.tenant_id = '{tenant}'")
+        erase, fill = "SET body = NULL, erased_at = now()", "SET body = 'picture', erased_at = NULL"
+        for role, change in (("ledger_owner", erase), ("ledger_owner", fill), ("ledger_eraser", "SET body = 'other'"), ("ledger_eraser", fill)):
+            await admin.execute(f"SET ROLE {role}")
+            with pytest.raises(asyncpg.PostgresError, match="append-only"):
+                await admin.execute(f"UPDATE ledger.blobs {change}")
+        assert await admin.execute(f"UPDATE ledger.blobs {erase}") == "UPDATE 1"
+        for role, refused in (("ledger_eraser", "append-only"), ("ledger_owner", "violates check")):
+            await admin.execute(f"SET ROLE {role}")
+            with pytest.raises(asyncpg.PostgresError, match=refused):
+                await admin.execute("UPDATE ledger.blobs SET body = 'another', erased_at = NULL")
+    finally:
+        await admin.close()
+    assert await store.blobs.load(tenant, session, [blob.digest]) == {}
+    assert await store.blobs.put(tenant, session, blob)
+    assert (await store.blobs.load(tenant, session, [blob.digest]))[blob.digest] == ("image/png", b"picture")
 
 
 @pytest.mark.req("X-91")
