@@ -14,7 +14,7 @@ from app.storage.store import Store
 
 
 class Deletions:
-    """The first statement takes everything out of sight, or nothing; the entries are emptied behind it, page by page. One that is cut off
+    """The first statement takes everything out of sight, or nothing; what it held is emptied behind it, page by page. One that is cut off
     there is ended by the same request again, or by `sweep`."""
 
     def __init__(self, store: Store) -> None:
