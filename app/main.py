@@ -165,7 +165,7 @@ class House:
             uploads=Uploads(store.blobs),
             verifier=Verifier(store.ledger),
             keys=Keys(store.keys),
-            replays=Replays(store.idempotency),
+            replays=Replays(store),
             skill_snapshots=SkillSnapshots(store),
             turns=TurnService(desk, endings, self._transcripts),
             compactions=Compactions(desk, endings, inputs, counts, choices, attempts),

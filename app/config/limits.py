@@ -273,7 +273,7 @@ ERASED_SESSIONS_MAX: Final = 1_000
 """Sessions of a user that one request erases: they are locked together."""
 
 ERASED_PAGE_ENTRIES: Final = 5_000
-"""Entries that one statement of an erasure empties."""
+"""Entries that one statement of an erasure empties, or as many turns, calls and blobs."""
 
 ERASURE_SECONDS: Final = 600
 """An erasure that began longer ago and is not at its end was cut off."""

@@ -5,8 +5,9 @@ from uuid import UUID
 
 from app.entries.errors import SessionErased
 from app.entries.ids import SESSION, parse_id
+from app.services.erasures import FIGURES
 from app.services.turns.inputs import IdempotencyKey
-from app.storage.idempotency import Idempotency
+from app.storage.store import Store
 from app.storage.types import IdempotencyWrite
 
 
@@ -18,26 +19,28 @@ def remembered(key: IdempotencyKey | None, status: int, body: str | None = None,
 class Replays:
     """Keeps answers that no append stands behind."""
 
-    def __init__(self, rows: Idempotency) -> None:
-        self._rows = rows
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     async def once(self, tenant: UUID, key: IdempotencyKey | None, make: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
         """The answer's JSON text, made now or kept from the first time, and whether it was kept. Raises `KeyReused`.
 
         A failure of `make` consumes no key. Raises `SessionErased` where the first answer was erased with the sessions that it tells of.
-        Two first requests at once may both make it; the one kept first answers both.
+        Two first requests at once may both make it; the one kept first answers both. Words that a redaction took away meanwhile are not kept.
         """
         if key is None:
             return await make(), False
-        found = await self._rows.find(tenant, key.route, key.key, key.digest)
+        found = await self._store.idempotency.find(tenant, key.route, key.key, key.digest)
         if found is not None:
             if found.body is not None:
                 return found.body, True
             if found.session is None:  # what it made, sessions that no route names, was erased; it is not made again
                 raise SessionErased
+        session = _session_of(key.route)
+        row = None if session is None or key.route.endswith(FIGURES) else await self._store.sessions.get(tenant, session)
         made = await make()
-        write = IdempotencyWrite(key.route, key.key, key.digest, 200, made, session=_session_of(key.route))
-        kept = await self._rows.remember(tenant, write)
+        write = IdempotencyWrite(key.route, key.key, key.digest, 200, made, session=session)
+        kept = await self._store.idempotency.remember(tenant, write, None if row is None else row.prefix_key)
         return (made, False) if kept is None or kept.body is None else (kept.body, True)
 
 

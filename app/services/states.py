@@ -54,7 +54,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class OpeningState:
-    """The first state of a session: its entry, and what it gives to the user's other sessions; None for none."""
+    """The first state of a session: its entry, and what it gives to the user's other sessions or has of them; None for none."""
 
     entry: StateChanged | None = None
     write: UserStateWrite | None = None
@@ -134,7 +134,8 @@ class States:
         if not state:
             return OpeningState()
         entry = StateChanged(state, "direct" if given else "observation", changed_pointers({}, state))
-        return OpeningState(entry, _write({USER_SCOPE: known}, state, shared.version) if gives else None)
+        seen = UserStateWrite(shared.version) if known else None
+        return OpeningState(entry, _write({USER_SCOPE: known}, state, shared.version) or seen)
 
     async def _agent(self, tenant: UUID, row: SessionRow) -> AgentRevision:
         return await self._revisions.get(tenant, row.agent or "", row.agent_revision or 0)

@@ -20,9 +20,10 @@ class Blobs:
         rows = await self._pool.fetch("SELECT * FROM ledger.blobs_v1($1, $2, $3)", tenant, session, wanted)
         return {"sha256:" + row["digest"].hex(): (row["media_type"], row["body"]) for row in rows}
 
-    async def put(self, tenant: UUID, session: UUID, blob: NewBlob) -> bool:
-        """Stores a blob without an append; False when it was there. Raises `NotFound` for an unknown session."""
+    async def put(self, tenant: UUID, session: UUID, blob: NewBlob, fence: int | None = None) -> bool:
+        """Stores a blob without an append; False when it was there. Raises `NotFound` for an unknown session, and with the `fence` of a claim
+        `FenceLost` once that holds the session no more."""
         rows = await self._pool.fetch(
-            "SELECT ledger.blob_put_v1($1, $2, $3, $4, $5)", tenant, session, digest_bytes(blob.digest), blob.media_type, blob.body
+            "SELECT ledger.blob_put_v2($1, $2, $3, $4, $5, $6)", tenant, session, digest_bytes(blob.digest), blob.media_type, blob.body, fence
         )
         return bool(rows[0][0])

@@ -34,7 +34,7 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class Emptied:
-    """A step of an erasure: entries behind the last step's `last_seq`. None: there were none left, and the blobs are empty too."""
+    """A step of an erasure, which goes on behind `last_seq`. None: the session is empty."""
 
     last_seq: int | None
     counts: Mapping[str, int]
@@ -84,15 +84,16 @@ class Erasures:
         self._pool = pool
 
     async def begin(self, tenant: UUID, session: UUID | None, user: str | None, limit: int) -> Erased:
-        """Takes a session, or all of a user's, out of sight, with all but their entries and blobs.
+        """Takes a session, or all of a user's, out of sight; `empty` takes the rest away.
 
-        Raises `NotFound`, `SessionErased`, `SessionBusy`, `ClaimExpired`, `Conflict("has-forks")`, `Conflict` for more than `limit` sessions.
+        Raises `NotFound`, `SessionErased`, `SessionBusy`, `ClaimExpired`, `Conflict("has-forks")`, `Conflict` for more than `limit` sessions, and
+        `HeadMismatch` where a session was opened meanwhile with what the user's sessions shared.
         """
         row = (await self._pool.fetch(_ERASE, tenant, session, user, limit))[0]
         return Erased(tuple(row["sessions"]), row["erased_at"], _counts(row, ("turns", "calls", "deltas", "answers", "states")))
 
     async def empty(self, tenant: UUID, session: UUID, after_seq: int, limit: int, summary_kind: str) -> Emptied:
-        """Empties at most `limit` entries behind a seq of a session whose erasure has begun, and behind the last one its blobs."""
+        """Empties at most `limit` entries behind a seq of a session whose erasure has begun, and behind the last one its turns, calls and blobs."""
         row = (await self._pool.fetch(_MORE, tenant, session, after_seq, limit, summary_kind, format_id(SESSION, session)))[0]
         return Emptied(row["last_seq"], _counts(row, ("entries", "summaries", "blobs", "answers")))
 

@@ -21,10 +21,13 @@ class Idempotency:
             raise KeyReused
         return found
 
-    async def remember(self, tenant: UUID, write: IdempotencyWrite) -> StoredAnswer | None:
-        """Keeps an answer. Gives the one that was kept before instead, or None. Raises `KeyReused` for another request's key."""
+    async def remember(self, tenant: UUID, write: IdempotencyWrite, prefix_key: str | None = None) -> StoredAnswer | None:
+        """Keeps an answer. Gives the one that was kept before instead, or None. Raises `KeyReused` for another request's key.
+
+        `prefix_key`: the session's from before the answer was made. Nothing is kept where a redaction has changed it since.
+        """
         rows = await self._pool.fetch(
-            "SELECT * FROM ledger.idempotency_put_v1($1, $2, $3, $4, $5, $6, $7, $8)",
+            "SELECT * FROM ledger.idempotency_put_v2($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             tenant,
             write.route,
             write.key,
@@ -33,6 +36,7 @@ class Idempotency:
             write.body,
             write.session,
             write.turn,
+            None if prefix_key is None else bytes.fromhex(prefix_key),
         )
         return decode.stored_answer(rows[0]) if rows else None
 

@@ -122,14 +122,14 @@ class SessionPatch:
 
 @dataclass(frozen=True, slots=True)
 class UserStateWrite:
-    """The state that the sessions of the session's user share, whole, as JSON text.
+    """The state that the sessions of the session's user share, whole, as JSON text; None: as it is, which the append's entries tell of.
 
     `expected_version` is that of what it was made from (0: there was none); another one is a `HeadMismatch` with a head that need not have
     moved: read both again.
     """
 
     expected_version: int
-    state: str
+    state: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A window of many pieces, as deep forks have, is read by one statement."""
+"""Windows of deep forks are read by one statement, and an erasure holds against what is under way beside it."""
 
 from migrations.sql import run
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import pytest_asyncio
+from fastapi import FastAPI
 
 from app.config.secret import Secret
 from app.config.settings import Settings
@@ -18,9 +19,16 @@ def settings(database_url: str) -> Settings:
 
 
 @pytest_asyncio.fixture
-async def world(settings: Settings) -> AsyncIterator[World]:
-    """A client of a service in this process."""
-    async with running(settings) as app, talking(app) as client:
+async def app(settings: Settings) -> AsyncIterator[FastAPI]:
+    """A service in this process."""
+    async with running(settings) as found:
+        yield found
+
+
+@pytest_asyncio.fixture
+async def world(app: FastAPI) -> AsyncIterator[World]:
+    """A client of the service in this process."""
+    async with talking(app) as client:
         yield World(client)
 
 

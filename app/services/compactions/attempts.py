@@ -218,7 +218,7 @@ class Attempts:
     async def _accept(self, running: Running, job: Job, asked: Asked, said: Said | None, found: _Accepted, *, release: bool) -> Compacted:
         """Stores the artifact, then the checkpoint that names it, with the line on which it stands for what it covers."""
         key, body = running.facts.key, found.checkpoint
-        await patiently(lambda: self._blobs.put(key.tenant, key.session, found.artifact))
+        await patiently(lambda: self._blobs.put(key.tenant, key.session, found.artifact, running.fence))
         done = Compacted("compacted", body.tokens_before, body.covers_through_seq, body.checkpoint_id, body.tokens_after)
 
         def draft() -> Draft:

@@ -4,17 +4,17 @@ from collections import Counter
 from typing import Any
 from uuid import UUID
 
-from app.config.limits import ERASED_PAGE_ENTRIES, ERASED_SESSIONS_MAX, ERASURE_SECONDS, ERASURES_PER_SWEEP_MAX
+from app.config.limits import APPEND_TRIES_MAX, ERASED_PAGE_ENTRIES, ERASED_SESSIONS_MAX, ERASURE_SECONDS, ERASURES_PER_SWEEP_MAX
 from app.entries.compactions import Checkpoint
-from app.entries.errors import LedgerError
+from app.entries.errors import Conflict, HeadMismatch, LedgerError
 from app.services.erasures.receipts import KEPT_OF_SESSION, KEPT_OF_USER, receipt, remaining
 from app.services.session_ids import session_uuid
-from app.storage.erasures import Emptied
+from app.storage.erasures import Emptied, Erased
 from app.storage.store import Store
 
 
 class Deletions:
-    """The first statement takes everything out of sight, or nothing; the entries are emptied behind it, page by page. One that is cut off
+    """The first statement takes everything out of sight, or nothing; what it held is emptied behind it, page by page. One that is cut off
     there is ended by the same request again, or by `sweep`."""
 
     def __init__(self, store: Store) -> None:
@@ -29,12 +29,20 @@ class Deletions:
         return await self._erase(tenant, None, user)
 
     async def _erase(self, tenant: UUID, session: UUID | None, user: str | None) -> dict[str, Any]:
-        begun = await self._store.erasures.begin(tenant, session, user, ERASED_SESSIONS_MAX)
+        begun = await self._begun(tenant, session, user)
         counts = Counter({"entries": 0, "summaries": 0, "blobs": 0, **begun.counts})
         for one in begun.sessions:
             counts.update(await self._emptied(tenant, one))
         remains = remaining(await self._store.erasures.remains())
         return receipt(begun.sessions, begun.erased_at, counts, KEPT_OF_SESSION if user is None else KEPT_OF_USER, remains)
+
+    async def _begun(self, tenant: UUID, session: UUID | None, user: str | None) -> Erased:
+        for _ in range(APPEND_TRIES_MAX):
+            try:
+                return await self._store.erasures.begin(tenant, session, user, ERASED_SESSIONS_MAX)
+            except HeadMismatch:  # the user has a new session, which is erased as well
+                continue
+        raise Conflict("Sessions of the user are opened all the time: let that end first.")
 
     async def _emptied(self, tenant: UUID, session: UUID) -> Counter[str]:
         counts, step = Counter[str](), Emptied(0, {})

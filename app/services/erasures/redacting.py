@@ -25,8 +25,8 @@ from app.storage.store import Store
 
 _DERIVED = (Checkpoint.kind, SectionsRecorded.kind, StateChanged.kind, PlanChanged.kind, ModelCallStarted.kind)
 
-_FIGURES = ("%/clear", "%/compactions")
-"""Routes whose answers tell ids and figures, and what was done for them must not be done again."""
+FIGURES = ("/clear", "/compactions", "/redact")
+"""Ends of routes whose answers tell ids and figures and no word of an entry. They stay, since what was done for them must not be done again."""
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class Redactions:
         told = redaction(entry.seq, entry.kind, reason, body)
         # In each of them, so that its head moves: who has read it asks again, and who follows it hears of it.
         appended = [*[(one.session_id, NewEntry(told.kind, told.encode())) for one in sharing], *_deselected(sharing, found.checkpoints)]
-        redact = Redact(entry.seq, found.since, _FIGURES, family, found.emptied, appended, SUMMARY_MEDIA_TYPE)
+        redact = Redact(entry.seq, found.since, [f"%{end}" for end in FIGURES], family, found.emptied, appended, SUMMARY_MEDIA_TYPE)
         done = await self._store.erasures.redact(tenant, row.session_id, redact)
         remains = remaining(await self._store.erasures.remains())
         if state is not None and state.shared:

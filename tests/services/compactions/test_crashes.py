@@ -13,6 +13,8 @@ import pytest
 from app.config.settings import Settings
 from app.storage.types import Append, Appended
 from tests.services.compactions.long_sessions import SHORT, calls, compact, kinds, long_session, until_busy, whole
+from tests.services.test_redactions import redact, seq_of
+from tests.services.traces import tables_with
 from tests.services.turns.faulty import Real, around_appends, inside
 from tests.services.turns.faulty import kinds as kinds_of
 from tests.services.turns.test_crashes import served
@@ -64,8 +66,8 @@ async def test_a_crash_between_artifact_and_checkpoint_leaves_a_blob_that_nothin
         world, stored = here.world, []
         put = here.store.blobs.put
 
-        async def noted(tenant: Any, session: Any, blob: Any) -> bool:
-            done = await put(tenant, session, blob)
+        async def noted(tenant: Any, session: Any, blob: Any, fence: Any) -> bool:
+            done = await put(tenant, session, blob, fence)
             stored.append(blob.digest)
             return done
 
@@ -97,9 +99,9 @@ async def test_request_artifact_and_checkpoint_are_durable_in_that_order(setting
         session = await long_session(world, [SHORT])
         put = here.store.blobs.put
 
-        async def noted(tenant: Any, session: Any, blob: Any) -> bool:
+        async def noted(*given: Any) -> bool:
             order.append("artifact")
-            return await put(tenant, session, blob)
+            return await put(*given)
 
         cast(Any, here.store.blobs).put = noted
 
@@ -111,6 +113,26 @@ async def test_request_artifact_and_checkpoint_are_durable_in_that_order(setting
         around_appends(here.store.ledger, appended)
         assert (await compact(world, session))["outcome"] == "compacted"
         assert order == ["compaction_requested", "artifact", "checkpoint"]
+
+
+@pytest.mark.req("X-11")
+async def test_who_lost_the_session_stores_no_summary_of_what_was_redacted_since(settings: Settings, migrate_url: str) -> None:
+    async with inside(settings) as here:
+        world = here.world
+        session = await long_session(world)
+        put = here.store.blobs.put
+
+        async def late(*given: Any) -> bool:
+            assert await tables_with(migrate_url, "question 0 ")
+            await here.expire()
+            await here.keeper.recover()
+            await redact(world, session, await seq_of(world, session, "user_message"))
+            return await put(*given)
+
+        cast(Any, here.store.blobs).put = late
+        refused = await compact(world, session, 503, keep_recent_tokens=1, driver={"kind": "excerpt"})
+        assert refused["code"] == "unavailable"
+        assert await tables_with(migrate_url, "question 0 ") == set()
 
 
 async def test_an_append_beside_the_claim_changes_nothing_about_the_checkpoint(world: World) -> None:

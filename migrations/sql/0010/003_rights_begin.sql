@@ -1,0 +1,1 @@
+GRANT CREATE ON SCHEMA ledger TO ledger_relay, ledger_eraser;

@@ -1,0 +1,1 @@
+REVOKE CREATE ON SCHEMA ledger FROM ledger_relay, ledger_eraser;
