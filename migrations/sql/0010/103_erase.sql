@@ -1,8 +1,8 @@
 SET LOCAL ROLE ledger_eraser;
 -- Begins the erasure of a session, or of all sessions of a user with the state that they share: from here on nothing of them is shown, and
--- what lasts a day or less is gone. erase_more_v1 empties the rest; its turns and calls are counted here. All of them or none: LG006 and LG010 where a turn runs, LG014
--- (detail: a fork) while a fork is not erased that is not among them, LG015 for more than p_max sessions. An erasure that was cut off
--- begins again; LG016 for a session that is empty. FOR UPDATE waits for blobs and answers on their way, which hold KEY SHARE, and so does
+-- what lasts a day or less is gone. erase_more_v1 empties the rest; its turns and calls are counted here. All of them or none: LG006 and
+-- LG010 where a turn runs, LG014 (detail: a fork) while a fork is not erased that is not among them, LG015 for more than p_max sessions. An
+-- erasure that was cut off begins again; LG016 for a session that is empty. FOR UPDATE waits for blobs and answers on their way, which hold KEY SHARE, and so does
 -- the end of the shared state for openings that saw it: LG002 where one has come of that, which the next try finds.
 CREATE OR REPLACE FUNCTION ledger.erase_v1(
   p_tenant uuid, p_session uuid, p_user text, p_max int,
