@@ -57,8 +57,7 @@ def decide(compiled: Compiled, budget: Budget, count: Count) -> Pruned | None:
     pruned = {**compiled.sources.pruned, **{one.seq: one for one in chosen}}
     after = compile_context(replace(compiled.sources, pruned=pruned), count).measured.total
     saved = on_scale(budget, compiled.measured, compiled.measured.total - after)
-    fits = (budget.total - saved) * (1 + budget.error_band) <= budget.input_limit
-    if saved < gain_min(budget) and (budget.fits or not fits or saved <= 0):
+    if saved < gain_min(budget) and (budget.fits or not budget.would_fit(budget.total - saved)):
         return None
     return Pruned(tuple(chosen), budget.total, budget.total - saved)
 

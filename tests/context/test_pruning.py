@@ -161,6 +161,10 @@ def test_small_results_stay_and_a_small_gain_is_no_reason():
     assert pruned is not None, "it makes the request fit"
     assert pruned.tokens_after <= tight.input_limit
     assert decide(found, replace(just, total=tight.input_limit * 2), tokens) is None
+    least = pruned.tokens_before - pruned.tokens_after
+    banded = replace(tight, verdict="over", error_band=0.1, total=45_000 + least, input_limit=49_500)
+    assert decide(found, banded, tokens) is not None, "exactly at the limit may be sent"
+    assert decide(found, replace(banded, total=banded.total + 1), tokens) is None
 
 
 @pytest.mark.req("X-58", "X-59")
