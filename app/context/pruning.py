@@ -90,35 +90,29 @@ def _choices(compiled: Compiled, large: int, count: Count) -> Iterator[Choice]:
     results = results_of(compiled)
     out_of_date, spoken = superseded(results), spoken_of(compiled, results)
     free = [result for result in _unprotected(compiled, results) if result.seq not in spoken.by_id]
-    stale: set[int] = set()
-    rounds: tuple[tuple[Staleness, frozenset[int]], ...] = (
-        ("superseded", out_of_date),
-        ("disposable", frozenset([one.seq for one in free if _keep(one) == "disposable"]) - spoken.by_target),
-    )
+    disposable = frozenset([one.seq for one in free if _keep(one) == "disposable"]) - spoken.by_target
+    rounds: tuple[tuple[Staleness, frozenset[int]], ...] = (("superseded", out_of_date), ("disposable", disposable - out_of_date))
     for why, seqs in rounds:
         for result in free:
-            if result.seq in seqs and result.seq not in stale:
-                stale.add(result.seq)
-                yield from _choice(compiled, result, "cleared", why, count)
-    old = [result for result in free if result.seq not in stale | spoken.by_target and _weight(compiled, result) >= large]
-    long = {one.seq for result in old for one, _ in _choice(compiled, result, "shortened", "old", count)}
+            if result.seq in seqs and (found := _choice(compiled, result, "cleared", why, count)):
+                yield found
+    stale = out_of_date | disposable | spoken.by_target
+    old = [result for result in free if result.seq not in stale and _weight(compiled, result) >= large]
+    shorter = {result.seq: _choice(compiled, result, "shortened", "old", count) for result in old}
+    yield from [found for found in shorter.values() if found]
     for result in old:
-        if result.seq in long:
-            yield from _choice(compiled, result, "shortened", "old", count)
-    for result in old:
-        if result.seq not in long:
-            yield from _choice(compiled, result, "cleared", "old", count)
+        if shorter[result.seq] is None and (found := _choice(compiled, result, "cleared", "old", count)):
+            yield found
 
 
-def _choice(compiled: Compiled, result: Result, form: Form, why: Staleness, count: Count) -> Iterator[Choice]:
-    """The result in that form, where it is longer now and enough is saved of it."""
+def _choice(compiled: Compiled, result: Result, form: Form, why: Staleness, count: Count) -> Choice | None:
+    """The result in that form; None where it is as short by now, or where too little is saved of it."""
     before, message, source = compiled.sources.pruned.get(result.seq), result.item.message, result.item.source
     if message is None or source is None or (before is not None and before.form in (form, "cleared")):
-        return
+        return None
     words = count(told(result.body, source.entry.tokens, result.call, form))
     gain = result.item.tokens + media_tokens(message.parts, compiled.sources.target.rules) - words
-    if gain >= RESULT_GAIN_MIN:
-        yield PrunedResult(result.seq, form, why), gain
+    return (PrunedResult(result.seq, form, why), gain) if gain >= RESULT_GAIN_MIN else None
 
 
 def _unprotected(compiled: Compiled, results: Sequence[Result]) -> list[Result]:
