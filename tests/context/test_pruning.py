@@ -8,6 +8,7 @@ import pytest
 from app.context.budget import budget, prune_to
 from app.context.pruning import decide, gain_min, large_from, pruned_results
 from app.context.sources import PruningPolicy, Sources
+from app.entries import lossless
 from app.entries.messages import with_parts
 from app.entries.parts import Blob, Media, Text
 from app.entries.prunings import Pruned, PrunedResult
@@ -107,6 +108,27 @@ def test_a_result_that_is_still_spoken_of_stays(said: str, kept: bool):
     ledger = Told()
     seq = ledger.turn("read", '{"path": "/a.py", "offset": 4}')
     assert (seq in decided(ledger.ends(said))) is not kept
+
+
+@pytest.mark.req("X-58")
+@pytest.mark.parametrize(
+    ("path", "said", "kept"),
+    [
+        ("/my notes (old).txt", "compare it with /my notes (old).txt, please", True),
+        ("/my notes (old).txt", 'compare it with "/my notes (old).txt".', True),
+        ("/my notes (old).txt", "compare it with /my notes, please", False),
+        ("New York", "and in New York?", True),
+        ("New York", "and in York?", False),
+        ("what else?", "what else?", True),
+        ("....", "and now....", False),
+    ],
+)
+def test_a_target_of_several_words_is_spoken_of_where_all_of_them_are(path: str, said: str, kept: bool):
+    ledger = Told()
+    seq = ledger.turn("read", lossless.dumps({"path": path, "offset": 4}))
+    assert (seq in decided(ledger.ends(said))) is not kept
+    ledger.user("and now")
+    assert seq in decided(ledger.sources(reviser())), "that its own call names it is no word of it"
 
 
 @pytest.mark.req("X-58")
