@@ -99,6 +99,7 @@ DIGEST: Schema = {"type": "string", "pattern": DIGEST_PATTERN}
 SESSION_ID = typed_id("ses")
 TURN_ID = typed_id("trn")
 CALL_ID = typed_id("mcl")
+CHECKPOINT_ID = typed_id("chk")
 AGENT_NAME = text(64, 1, NAME_PATTERN)
 LIMIT: Schema = integer(1, limits.LIST_LIMIT_MAX)
 
