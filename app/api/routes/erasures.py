@@ -55,7 +55,7 @@ OPERATIONS = (
         delete_user,
         {200: _RECEIPT},
         ADMIN,
-        errors=(409, 410),
+        errors=(409,),
     ),
     Operation(
         "POST",

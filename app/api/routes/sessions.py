@@ -216,7 +216,7 @@ OPERATIONS = (
         TAG,
         "Begin the line anew, without a summary; the ledger stays.",
         clear_session,
-        {200: ok("Session", "The session right behind the entry that cleared it.", ("ETag", "Idempotent-Replayed"))},
+        {200: ok("Session", "The session right behind the entry that cleared it.", ("ETag",))},
         WRITE,
         body=CLEAR,
         body_needed=False,
