@@ -1,13 +1,15 @@
 """Sessions erased whole: one by its id, or all of a user with the state that they share."""
 
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from app.config.limits import ERASED_PAGE_ENTRIES, ERASED_SESSIONS_MAX, ERASURE_SECONDS, ERASURES_PER_SWEEP_MAX
 from app.entries.compactions import Checkpoint
+from app.entries.errors import HeadMismatch, SessionErased
 from app.services.erasures.receipts import KEPT_OF_SESSION, KEPT_OF_USER, receipt, remaining
-from app.services.session_ids import session_uuid
+from app.services.session_ids import session_row, session_uuid
 from app.storage.erasures import Emptied
 from app.storage.store import Store
 
@@ -19,12 +21,15 @@ class Deletions:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def session(self, tenant: UUID, session_id: str) -> dict[str, Any]:
-        """The receipt. Raises `NotFound`, `SessionErased`, `SessionBusy`, `ClaimExpired`, `Conflict("has-forks")`."""
+    async def session(self, tenant: UUID, session_id: str, expected_head: int | None = None) -> dict[str, Any]:
+        """The receipt. Raises `NotFound`, `SessionErased`, `HeadMismatch`, `SessionBusy`, `ClaimExpired`, `Conflict("has-forks")`."""
+        with suppress(SessionErased):  # where it has begun, what is left is ended
+            if expected_head is not None and (head := (await session_row(self._store.sessions, tenant, session_id)).head_seq) != expected_head:
+                raise HeadMismatch(head)
         return await self._erase(tenant, session_uuid(session_id), None)
 
     async def user(self, tenant: UUID, user: str) -> dict[str, Any]:
-        """The receipt for all sessions of a user, none of them where there are none. Raises what `session` raises, but for the first two."""
+        """The receipt for all sessions of a user, none of them where there are none. Raises what `session` raises, but for the first three."""
         return await self._erase(tenant, None, user)
 
     async def _erase(self, tenant: UUID, session: UUID | None, user: str | None) -> dict[str, Any]:
