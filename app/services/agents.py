@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -15,19 +14,12 @@ from app.entries.errors import Fault, Invalid
 from app.entries.wire import timestamp
 from app.models.resolve import Limits, ModelChoice
 from app.outbound.tool_servers.servers import ToolServers
+from app.services.pages import Page
 from app.services.remote_tools import resolved_tools, unknown_servers
 from app.services.revisions import agent_row
 from app.services.targets import Targets
 from app.storage.agents import Agents as AgentRows
 from app.storage.rows import AgentRow
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of a list: the resources, and where the next page begins (None: there is none)."""
-
-    data: list[dict[str, Any]]
-    next: str | int | None
 
 
 class Agents:

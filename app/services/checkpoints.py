@@ -4,7 +4,6 @@ A checkpoint stands for the entries that were on its line when it was made. It f
 it covers, that of another branch or of a fork too.
 """
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +14,7 @@ from app.entries.ids import CHECKPOINT, parse_id
 from app.entries.line import Covered, Line, covered, forked, same_until
 from app.entries.trace import usage_to_json
 from app.entries.wire import timestamp
+from app.services.pages import Page
 from app.services.session_ids import session_row
 from app.storage.checkpoints import CheckpointRow
 from app.storage.rows import SessionRow
@@ -29,25 +29,17 @@ _ERASED = "What this checkpoint covered was erased in part; choose another one, 
 _OTHER_LINE = "This checkpoint covers messages that the line does not hold; make its line current first (`PUT …/line`), or choose another one."
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointPage:
-    """One page of checkpoints; `next` is the seq to go on after, None at the end."""
-
-    data: list[dict[str, Any]]
-    next: int | None
-
-
 class Checkpoints:
     """Reads alone; that one is chosen is an entry that `SessionChanges` appends."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def page(self, tenant: UUID, session_id: str, after: int, limit: int) -> CheckpointPage:
+    async def page(self, tenant: UUID, session_id: str, after: int, limit: int) -> Page:
         """Checkpoints of all lines behind that seq, oldest first. Raises `NotFound`."""
         row = await session_row(self._store.sessions, tenant, session_id)
         rows = await self._store.checkpoints.list(tenant, row.session_id, limit + 1, after_seq=after, at_seq=row.head_seq)
-        return CheckpointPage([_json(one, row) for one in rows[:limit]], rows[limit - 1].entry.seq if len(rows) > limit else None)
+        return Page([_json(one, row) for one in rows[:limit]], rows[limit - 1].entry.seq if len(rows) > limit else None)
 
     async def one(self, tenant: UUID, session_id: str, checkpoint_id: str) -> dict[str, Any]:
         """One checkpoint of any line. Raises `NotFound`."""

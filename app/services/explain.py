@@ -21,6 +21,7 @@ from app.services.compactions.requests import Asking, SummaryRequests
 from app.services.input_views import EVERYTHING, Include, call_json, manifest_of, shown, taps_of, underivable, verdict
 from app.services.inputs import Ask, Inputs, Prepared, query_digest
 from app.services.mismatches import Mismatches
+from app.services.pages import Page
 from app.services.running import decode_options
 from app.services.states import States, check_state
 from app.services.turns.inputs import read_parts, with_known_media
@@ -53,14 +54,6 @@ class WhatIf:
     overrides: Mapping[str, Any] | None = None
     context: Sequence[Mapping[str, Any]] | None = None
     state: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CallPage:
-    """One page of calls; `next` is the id to go on after."""
-
-    data: list[dict[str, Any]]
-    next: str | None
 
 
 class Explain:
@@ -200,7 +193,7 @@ class Explain:
         found = source_map(prepared.compiled, prepared.written.pointers)
         return {"object": "source_map", "session_id": session_id, "call_id": format_id(CALL, call.call_id), "head_seq": call.head_seq, **found}
 
-    async def calls(self, tenant: UUID, session_id: str, turn_id: str | None, after: str | None, limit: int) -> CallPage:
+    async def calls(self, tenant: UUID, session_id: str, turn_id: str | None, after: str | None, limit: int) -> Page:
         """Calls of a session, or of one of its turns, by time."""
         row = await self.session(tenant, session_id)
         turn = None if turn_id is None else (await self._views.turn(tenant, row.session_id, turn_id)).number
@@ -213,7 +206,7 @@ class Explain:
             if call.turn and call.turn not in turns:
                 turns[call.turn] = await self._views.id_of(tenant, row.session_id, call.turn)
         data = [call_json(call, turns.get(call.turn)) for call in rows[:limit]]
-        return CallPage(data, data[-1]["id"] if len(rows) > limit else None)
+        return Page(data, data[-1]["id"] if len(rows) > limit else None)
 
     async def call(self, tenant: UUID, session_id: str, call_id: str) -> dict[str, Any]:
         """One call, with its manifest and source map derived again."""

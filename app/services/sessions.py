@@ -12,8 +12,8 @@ from app.entries.errors import Conflict, Fault, HeadMismatch, Invalid, KeyReused
 from app.entries.line import PLAIN
 from app.entries.messages import Entry, NewEntry
 from app.entries.settings import SessionOpened, StateChanged
-from app.services.agents import Page
 from app.services.minting import new_uuid
+from app.services.pages import Page
 from app.services.replays import remembered
 from app.services.revisions import Revisions
 from app.services.session_ids import UNKNOWN_SESSION, session_row

@@ -1,6 +1,5 @@
 """The read of stored skill snapshots, texts included: complete originals stay readable here, and never in a source map (S2-10)."""
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -8,17 +7,10 @@ from app.context.snapshots import skill_snapshots
 from app.entries.folds import SkillLoaded
 from app.entries.messages import Entry
 from app.entries.wire import timestamp
+from app.services.pages import Page
 from app.services.session_ids import session_row
 from app.storage.rows import EntryFilter
 from app.storage.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotPage:
-    """One page of snapshots; `next` is the seq to go on after, None at the end."""
-
-    data: list[dict[str, Any]]
-    next: int | None
 
 
 class SkillSnapshots:
@@ -27,12 +19,12 @@ class SkillSnapshots:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def page(self, tenant: UUID, session_id: str, after: int, limit: int) -> SnapshotPage:
+    async def page(self, tenant: UUID, session_id: str, after: int, limit: int) -> Page:
         """Snapshots behind that seq, in their order. Raises `NotFound`."""
         row = await session_row(self._store.sessions, tenant, session_id)
         chosen = EntryFilter(line=row.line, kinds=(SkillLoaded.kind,), after_seq=after, at_seq=row.head_seq)
         entries = await self._store.ledger.entries(tenant, row.session_id, chosen, limit + 1)
-        return SnapshotPage([_json(entry) for entry in entries[:limit]], entries[limit - 1].seq if len(entries) > limit else None)
+        return Page([_json(entry) for entry in entries[:limit]], entries[limit - 1].seq if len(entries) > limit else None)
 
 
 def _json(entry: Entry) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from app.api.answers import JSON, SSE, json_answer, listed
+from app.api.answers import JSON, SSE, json_answer, page_answer
 from app.api.documented import ok, plain, turn_or_events
 from app.api.headers import last_event_id, negotiate
 from app.api.routing import Answer, ASGIAnswer, Exchange, Operation, answered_once
@@ -155,7 +155,7 @@ async def list_turns(exchange: Exchange) -> Response:
     page = await exchange.services.turns.page(
         exchange.tenant, exchange.path("session_id"), exchange.query.get("after", 0), exchange.query.get("limit", LIST_LIMIT_DEFAULT)
     )
-    return json_answer(listed(page.data, page.next is not None, page.next))
+    return page_answer(page)
 
 
 async def get_turn(exchange: Exchange) -> Response:

@@ -1,7 +1,6 @@
 """The doors of turns, as the edge uses them."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +8,7 @@ from app.config.limits import CANCEL_WAIT_SECONDS_MAX
 from app.entries import lossless
 from app.entries.errors import Conflict, SessionBusy
 from app.entries.trace import StopReason
+from app.services.pages import Page
 from app.services.session_ids import session_uuid
 from app.services.streams import TERMINAL, Event, Gone, TurnKey
 from app.services.transcripts import Transcripts
@@ -23,14 +23,6 @@ from app.storage.types import NO_TURN
 
 RESTS = SETTLED | {"requires_action"}
 RETRIED = frozenset({"failed", "interrupted", "cancelled"})
-
-
-@dataclass(frozen=True, slots=True)
-class TurnPage:
-    """One page of a list of turns."""
-
-    data: list[dict[str, Any]]
-    next: int | None
 
 
 class TurnService:
@@ -120,11 +112,11 @@ class TurnService:
         """The Turn as it stands."""
         return await self._desk.views.view(tenant, (await self._desk.views.session(tenant, session_id)).session_id, turn_uuid(turn_id))
 
-    async def page(self, tenant: UUID, session_id: str, after: int, limit: int) -> TurnPage:
+    async def page(self, tenant: UUID, session_id: str, after: int, limit: int) -> Page:
         """Turns with numbers above `after`, ascending."""
         session = await self._desk.views.session(tenant, session_id)
         found = await self._desk.views.views(tenant, session.session_id, after, limit + 1)
-        return TurnPage(found[:limit], found[limit - 1]["number"] if len(found) > limit else None)
+        return Page(found[:limit], found[limit - 1]["number"] if len(found) > limit else None)
 
     async def settled(self, tenant: UUID, accepted: Accepted) -> dict[str, Any]:
         """Waits until the turn is settled or waits for an action, wherever it runs, and gives it."""
