@@ -138,6 +138,10 @@ def _sentence(keyword: str, error: ValidationError) -> tuple[str, str]:
             return "out-of-range", f"This must be at least {value}."
         case "maximum":
             return "out-of-range", f"This may be at most {value}."
+        case "exclusiveMinimum":
+            return "out-of-range", f"This must be more than {value}."
+        case "exclusiveMaximum":
+            return "out-of-range", f"This must be less than {value}."
         case "pattern":
             return "wrong-form", "This does not have the form that is asked for; the OpenAPI document shows it."
         case "uniqueItems":
