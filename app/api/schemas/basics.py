@@ -19,18 +19,15 @@ def obj(
     properties: Mapping[str, Schema],
     required: Sequence[str] = (),
     *,
-    later: Sequence[str] = (),
     open_: bool = False,
     description: str | None = None,
 ) -> dict[str, Any]:
-    """An object with these properties and, unless `open_`, no others. `later` names keys that are not built yet."""
+    """An object with these properties and, unless `open_`, no others."""
     found: dict[str, Any] = {"type": "object", "properties": dict(properties)}
     if required:
         found["required"] = list(required)
     if not open_:
         found["additionalProperties"] = False
-    if later:
-        found["x-later"] = list(later)
     return found if description is None else found | {"description": description}
 
 
