@@ -7,9 +7,9 @@ Asked where a request reaches the mark of pruning. Results are taken until the r
 3. old ones that are large: shortened;
 4. old and large ones that an earlier pruning shortened, or of which shortening saves too little: cleared.
 
-Never taken: results of the running turn and of answers with an open call, the newest `protect_recent_tokens` of all results, results of tools
-that declare them protected, those that are still spoken of (`staleness`), and those of which fewer than `RESULT_GAIN_MIN` tokens would be
-saved. An error is a result like any other, but one supersedes nothing. What is pruned stays so on its line.
+Never taken: results of the running turn, of an earlier try at its input, and of answers with an open call, the newest `protect_recent_tokens`
+of all results, results of tools that declare them protected, those that are still spoken of (`staleness`), and those of which fewer than
+`RESULT_GAIN_MIN` tokens would be saved. An error is a result like any other, but one supersedes nothing. What is pruned stays so on its line.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from app.context.draft import Count
 from app.context.passes.measure import media_tokens
 from app.context.passes.pruning import told
 from app.context.sources import NOTHING_PRUNED
-from app.context.staleness import Result, results_of, spoken_of, superseded
+from app.context.staleness import Result, results_of, since_input, spoken_of, superseded
 from app.entries.messages import Entry
 from app.entries.prunings import Form, Pruned, PrunedResult, Staleness
 
@@ -117,12 +117,12 @@ def _choice(compiled: Compiled, result: Result, form: Form, why: Staleness, coun
 
 def _unprotected(compiled: Compiled, results: Sequence[Result]) -> list[Result]:
     """Oldest first: of turns that are over, not among the newest tokens of results, and not of a tool that protects its results."""
-    sources, newer, found = compiled.sources, 0, []
+    sources, current, newer, found = compiled.sources, since_input(compiled), 0, []
     for result in reversed(results):
         recent = newer < sources.agent.pruning.protect_recent_tokens
         newer += _weight(compiled, result)
         turn = None if result.item.source is None else result.item.source.entry.turn
-        running = turn is not None and turn == sources.running_turn
+        running = sources.running_turn is not None and (turn == sources.running_turn or result.seq in current)
         if not recent and not running and _keep(result) != "protected":
             found.append(result)
     return found[::-1]

@@ -11,6 +11,7 @@ superseded result. Names count as whole words; a target of several is said where
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from app.config.limits import JSON_DEPTH_MAX
@@ -74,6 +75,12 @@ def results_of(compiled: Compiled) -> list[Result]:
             tool, arguments = tools.get(call.name), _arguments(call.arguments)
             answered.append(Result(item.source.entry.seq, item, body, call, tool, arguments, _target(tool, arguments)))
     return found if open_calls else found + answered
+
+
+def since_input(compiled: Compiled) -> frozenset[int]:
+    """The seqs of what is sent behind the newest input of a user: what a turn is to a projection (http-api 4), whichever Turn said it."""
+    behind = takewhile(lambda item: not _is_input(item), reversed(list(_sent(compiled))))
+    return frozenset([item.source.entry.seq for item in behind if item.source is not None])
 
 
 def superseded(results: Sequence[Result]) -> frozenset[int]:

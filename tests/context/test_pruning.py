@@ -7,7 +7,7 @@ import pytest
 
 from app.context.budget import budget, prune_to
 from app.context.pruning import decide, gain_min, large_from, pruned_results
-from app.context.sources import PruningPolicy, Sources
+from app.context.sources import Ephemeral, PruningPolicy, Sources
 from app.entries import lossless
 from app.entries.messages import with_parts
 from app.entries.parts import Blob, Media, Text
@@ -164,6 +164,20 @@ def test_results_of_the_running_turn_of_open_rounds_of_protected_tools_and_the_n
     for protect, taken in ((0, 4), (1, 3), (weight, 3), (weight + 1, 2), (10 * weight, 0)):
         found = replace(ledger.ends(), agent=replace(reviser(), pruning=PruningPolicy(0.65, protect)))
         assert list(decided(found)) == seqs[:taken]
+
+
+@pytest.mark.req("X-58")
+def test_results_that_answer_the_newest_input_stay_also_where_another_turn_answers_it_again():
+    """A turn, to a projection, is a user message and everything before the next (http-api 4): what a failed attempt found out is of it."""
+    ledger = Told()
+    old = ledger.turn("lookup", '{"q": 0}')
+    ledger.user("look it up", turn=8)  # it was turn 7's, which failed
+    ledger.answer(call("call_failed"), turn=7)
+    found = ledger.result("call_failed", LARGE, turn=7).entry.seq
+    sources = ledger.sources(reviser(), running_turn=8)
+    assert list(decided(sources)) == [old]
+    said = Ephemeral("user_message", (Text("and now"),), tokens=3, after_seq=ledger.seq)
+    assert list(decided(replace(sources, running_turn=9, ephemeral=(said,)))) == [old, found], "an input that is not stored is one too"
 
 
 @pytest.mark.req("X-58")
