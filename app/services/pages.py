@@ -1,4 +1,4 @@
-"""One page of a list, as every list is read: by keyset."""
+"""One page of a list, as every list of the service is read."""
 
 from dataclasses import dataclass
 from typing import Any
