@@ -12,7 +12,8 @@ of all results, results of tools that declare them protected, those that are sti
 `RESULT_GAIN_MIN` tokens would be saved. An error is a result like any other, but one supersedes nothing. What is pruned stays so on its line.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.context.budget import Budget, on_scale, prune_to
@@ -87,32 +88,39 @@ def pruned_results(folds: Iterable[Entry]) -> Mapping[int, PrunedResult]:
 
 def _choices(compiled: Compiled, large: int, count: Count) -> Iterator[Choice]:
     """What may be pruned, in the order in which it is; each result once. `large`: tokens from which on an old one is."""
-    results = results_of(compiled)
+    results, choice = results_of(compiled), _choice(compiled, count)
     out_of_date, spoken = superseded(results), spoken_of(compiled, results)
     free = [result for result in _unprotected(compiled, results) if result.seq not in spoken.by_id]
     disposable = frozenset([one.seq for one in free if _keep(one) == "disposable"]) - spoken.by_target
     rounds: tuple[tuple[Staleness, frozenset[int]], ...] = (("superseded", out_of_date), ("disposable", disposable - out_of_date))
     for why, seqs in rounds:
         for result in free:
-            if result.seq in seqs and (found := _choice(compiled, result, "cleared", why, count)):
+            if result.seq in seqs and (found := choice(result, "cleared", why)):
                 yield found
     stale = out_of_date | disposable | spoken.by_target
     old = [result for result in free if result.seq not in stale and _weight(compiled, result) >= large]
-    shorter = {result.seq: _choice(compiled, result, "shortened", "old", count) for result in old}
+    shorter = {result.seq: choice(result, "shortened", "old") for result in old}
     yield from [found for found in shorter.values() if found]
     for result in old:
-        if shorter[result.seq] is None and (found := _choice(compiled, result, "cleared", "old", count)):
+        if shorter[result.seq] is None and (found := choice(result, "cleared", "old")):
             yield found
 
 
-def _choice(compiled: Compiled, result: Result, form: Form, why: Staleness, count: Count) -> Choice | None:
-    """The result in that form; None where it is as short by now, or where too little is saved of it."""
-    before, message, source = compiled.sources.pruned.get(result.seq), result.item.message, result.item.source
-    if message is None or source is None or (before is not None and before.form in (form, "cleared")):
-        return None
-    words = count(told(result.body, source.entry.tokens, result.call, form))
-    gain = result.item.tokens + media_tokens(message.parts, compiled.sources.target.rules) - words
-    return (PrunedResult(result.seq, form, why), gain) if gain >= RESULT_GAIN_MIN else None
+def _choice(compiled: Compiled, count: Count) -> Callable[[Result, Form, Staleness], Choice | None]:
+    """Gives a result in a form; None where it is as short by now, or where too little is saved of it."""
+    media: Counter[int] = Counter()  # by the seq that they are of: a target may have them stand behind the results
+    for message in compiled.request.messages:
+        media[getattr(message.origin, "seq", None) or 0] += media_tokens(message.parts, compiled.sources.target.rules)
+
+    def choice(result: Result, form: Form, why: Staleness) -> Choice | None:
+        before, source = compiled.sources.pruned.get(result.seq), result.item.source
+        if source is None or (before is not None and before.form in (form, "cleared")):
+            return None
+        words = count(told(result.body, source.entry.tokens, result.call, form))
+        gain = result.item.tokens + media[result.seq] - words
+        return (PrunedResult(result.seq, form, why), gain) if gain >= RESULT_GAIN_MIN else None
+
+    return choice
 
 
 def _unprotected(compiled: Compiled, results: Sequence[Result]) -> list[Result]:
