@@ -159,8 +159,8 @@ def test_a_note_that_is_not_stored_is_no_input():
     ledger = Told()
     seq = ledger.turn("read", '{"path": "/a.py", "offset": 4}')
     sources = ledger.ends("look at /a.py again")
-    for kind, chosen in (("agent_message", []), ("user_message", [seq])):
-        note = Ephemeral(kind, (Text("be quick"),), tokens=3, after_seq=ledger.seq)  # type: ignore[arg-type]
+    said = Ephemeral("user_message", (Text("be quick"),), tokens=3, after_seq=ledger.seq)
+    for note, chosen in ((replace(said, kind="agent_message"), []), (said, [seq])):
         assert taken(replace(sources, ephemeral=(note,))) == chosen
 
 
