@@ -6,6 +6,7 @@ from typing import Any
 from starlette.responses import Response
 
 from app.entries import lossless
+from app.services.pages import Page
 
 JSON = "application/json"
 PROBLEM_JSON = "application/problem+json"
@@ -37,6 +38,11 @@ def unchanged(etag: str) -> Response:
     return Response(status_code=304, headers={"etag": etag, "cache-control": "private, no-cache"})
 
 
-def listed(data: list[Any], has_more: bool, next_: str | int | None) -> dict[str, Any]:
-    """The envelope of a list."""
-    return {"object": "list", "data": data, "has_more": has_more, "next": next_ if has_more else None}
+def listed(data: list[Any], next_: str | int | None = None) -> dict[str, Any]:
+    """The envelope of a list; `next_` is where the next page begins, None on the last."""
+    return {"object": "list", "data": data, "has_more": next_ is not None, "next": next_}
+
+
+def page_answer(page: Page) -> Response:
+    """One page of a list."""
+    return json_answer(listed(page.data, page.next))

@@ -129,8 +129,9 @@ def _responses(operation: Operation) -> dict[str, Any]:
     found: dict[int, Any] = {}
     for status, answer in operation.answers.items():
         row: dict[str, Any] = {"description": answer.description}
-        if answer.headers:
-            row["headers"] = {name: {"schema": {"type": "string"}, "description": _HEADERS[name]} for name in answer.headers}
+        names = [*answer.headers, "Idempotent-Replayed"] if operation.method == "POST" else answer.headers
+        if names:
+            row["headers"] = {name: {"schema": {"type": "string"}, "description": _HEADERS[name]} for name in names}
         if answer.content:
             row["content"] = {media_type: {"schema": schema} for media_type, schema in answer.content.items()}
         found[status] = row

@@ -22,7 +22,7 @@ def plain(description: str, headers: Sequence[str] = ()) -> Answer:
 
 def turn_or_events(description: str) -> Answer:
     """A Turn, or its event stream, as `Accept` says."""
-    return Answer(description, {JSON: ref("Turn"), SSE: ref("StreamEvent")}, ("Content-Location", "Idempotent-Replayed"))
+    return Answer(description, {JSON: ref("Turn"), SSE: ref("StreamEvent")}, ("Content-Location",))
 
 
 def raw_answer() -> Answer:

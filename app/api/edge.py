@@ -23,7 +23,7 @@ log = logging.getLogger("context_ledger.api")
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
-_METHODS = "GET, POST, PUT, PATCH"
+_METHODS = "GET, POST, PUT, PATCH, DELETE"
 _ASKED = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id, Traceparent"
 _EXPOSED = "ETag, Location, Content-Location, X-Request-Id, Idempotent-Replayed, Retry-After"
 

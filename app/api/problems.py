@@ -44,7 +44,9 @@ PROBLEMS: Mapping[str, Row] = MappingProxyType(
         "not-found": Row(404, "Not found", "Unknown, of another tenant, or an id that does not parse."),
         "no-dispatched-call": Row(404, "No call was dispatched", "None before the first call, after an accepted prompt or a model switch."),
         "method-not-allowed": Row(405, "The route has no such method", "`Allow` lists those that it has."),
-        "session-busy": Row(409, "A turn is running", "`turn_id` names it: wait, cancel it, or post with `on_busy: interrupt`.", 1),
+        "session-busy": Row(
+            409, "The session is busy", "A turn (`turn_id`) or a compaction runs: wait, stop it, or post with `on_busy: interrupt`.", 1
+        ),
         "pending-action": Row(409, "A turn waits for results", "`turn_id` names it: post its results, cancel it, or use `on_pending: abandon`."),
         "import-conflict": Row(409, "The session holds another story", "The file and the stored session differ before the file's end."),
         "agent-differs": Row(409, "An agent of the file is another one here", "Import under a name that is free, or name an agent yourself."),

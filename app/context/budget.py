@@ -47,7 +47,7 @@ class Budget:
     method: Method
     error_band: float
     prune_from: int
-    """The mark of pruning; inside alone."""
+    """The mark of pruning, never above `trigger`; inside alone."""
 
     @property
     def fits(self) -> bool:
@@ -84,7 +84,7 @@ def budget(target: Target, agent: AgentRevision, measured: Measured) -> Budget:
     trigger = ceil(_exact(agent.compaction.trigger_fraction) * limit)
     if agent.compaction.max_tokens is not None:
         trigger = min(agent.compaction.max_tokens, trigger)
-    total, prune_from = measured.total, ceil(_exact(agent.pruning.trigger_fraction) * limit)
+    total, prune_from = measured.total, min(trigger, ceil(_exact(agent.pruning.trigger_fraction) * limit))
     return Budget(
         context_window=window,
         output_reserve=reserve,

@@ -7,12 +7,13 @@ Asked where a request reaches the mark of pruning. Results are taken until the r
 3. old ones that are large: shortened;
 4. old and large ones that an earlier pruning shortened, or of which shortening saves too little: cleared.
 
-Never taken: results of the running turn and of answers with an open call, the newest `protect_recent_tokens` of all results, results of tools
-that declare them protected, those that are still spoken of (`staleness`), and those of which fewer than `RESULT_GAIN_MIN` tokens would be
-saved. An error is a result like any other, but one supersedes nothing. What is pruned stays so on its line.
+Never taken: results of the running turn, of an earlier try at its input, and of answers with an open call, the newest `protect_recent_tokens`
+of all results, results of tools that declare them protected, those that are still spoken of (`staleness`), and those of which fewer than
+`RESULT_GAIN_MIN` tokens would be saved. An error is a result like any other, but one supersedes nothing. What is pruned stays so on its line.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.context.budget import Budget, on_scale, prune_to
@@ -21,7 +22,7 @@ from app.context.draft import Count
 from app.context.passes.measure import media_tokens
 from app.context.passes.pruning import told
 from app.context.sources import NOTHING_PRUNED
-from app.context.staleness import Result, results_of, spoken_of, superseded
+from app.context.staleness import Result, results_of, since_input, spoken_of, superseded
 from app.entries.messages import Entry
 from app.entries.prunings import Form, Pruned, PrunedResult, Staleness
 
@@ -57,8 +58,7 @@ def decide(compiled: Compiled, budget: Budget, count: Count) -> Pruned | None:
     pruned = {**compiled.sources.pruned, **{one.seq: one for one in chosen}}
     after = compile_context(replace(compiled.sources, pruned=pruned), count).measured.total
     saved = on_scale(budget, compiled.measured, compiled.measured.total - after)
-    fits = (budget.total - saved) * (1 + budget.error_band) <= budget.input_limit
-    if saved < gain_min(budget) and (budget.fits or not fits or saved <= 0):
+    if saved < gain_min(budget) and (budget.fits or not budget.would_fit(budget.total - saved)):
         return None
     return Pruned(tuple(chosen), budget.total, budget.total - saved)
 
@@ -88,48 +88,49 @@ def pruned_results(folds: Iterable[Entry]) -> Mapping[int, PrunedResult]:
 
 def _choices(compiled: Compiled, large: int, count: Count) -> Iterator[Choice]:
     """What may be pruned, in the order in which it is; each result once. `large`: tokens from which on an old one is."""
-    results = results_of(compiled)
+    results, choice = results_of(compiled), _choice(compiled, count)
     out_of_date, spoken = superseded(results), spoken_of(compiled, results)
     free = [result for result in _unprotected(compiled, results) if result.seq not in spoken.by_id]
-    stale: set[int] = set()
-    rounds: tuple[tuple[Staleness, frozenset[int]], ...] = (
-        ("superseded", out_of_date),
-        ("disposable", frozenset([one.seq for one in free if _keep(one) == "disposable"]) - spoken.by_target),
-    )
+    disposable = frozenset([one.seq for one in free if _keep(one) == "disposable"]) - spoken.by_target
+    rounds: tuple[tuple[Staleness, frozenset[int]], ...] = (("superseded", out_of_date), ("disposable", disposable - out_of_date))
     for why, seqs in rounds:
         for result in free:
-            if result.seq in seqs and result.seq not in stale:
-                stale.add(result.seq)
-                yield from _choice(compiled, result, "cleared", why, count)
-    old = [result for result in free if result.seq not in stale | spoken.by_target and _weight(compiled, result) >= large]
-    long = {one.seq for result in old for one, _ in _choice(compiled, result, "shortened", "old", count)}
+            if result.seq in seqs and (found := choice(result, "cleared", why)):
+                yield found
+    stale = out_of_date | disposable | spoken.by_target
+    old = [result for result in free if result.seq not in stale and _weight(compiled, result) >= large]
+    shorter = {result.seq: choice(result, "shortened", "old") for result in old}
+    yield from [found for found in shorter.values() if found]
     for result in old:
-        if result.seq in long:
-            yield from _choice(compiled, result, "shortened", "old", count)
-    for result in old:
-        if result.seq not in long:
-            yield from _choice(compiled, result, "cleared", "old", count)
+        if shorter[result.seq] is None and (found := choice(result, "cleared", "old")):
+            yield found
 
 
-def _choice(compiled: Compiled, result: Result, form: Form, why: Staleness, count: Count) -> Iterator[Choice]:
-    """The result in that form, where it is longer now and enough is saved of it."""
-    before, message, source = compiled.sources.pruned.get(result.seq), result.item.message, result.item.source
-    if message is None or source is None or (before is not None and before.form in (form, "cleared")):
-        return
-    words = count(told(result.body, source.entry.tokens, result.call, form))
-    gain = result.item.tokens + media_tokens(message.parts, compiled.sources.target.rules) - words
-    if gain >= RESULT_GAIN_MIN:
-        yield PrunedResult(result.seq, form, why), gain
+def _choice(compiled: Compiled, count: Count) -> Callable[[Result, Form, Staleness], Choice | None]:
+    """Gives a result in a form; None where it is as short by now, or where too little is saved of it."""
+    media: Counter[int] = Counter()  # by the seq that they are of: a target may have them stand behind the results
+    for message in compiled.request.messages:
+        media[getattr(message.origin, "seq", None) or 0] += media_tokens(message.parts, compiled.sources.target.rules)
+
+    def choice(result: Result, form: Form, why: Staleness) -> Choice | None:
+        before, source = compiled.sources.pruned.get(result.seq), result.item.source
+        if source is None or (before is not None and before.form in (form, "cleared")):
+            return None
+        words = count(told(result.body, source.entry.tokens, result.call, form))
+        gain = result.item.tokens + media[result.seq] - words
+        return (PrunedResult(result.seq, form, why), gain) if gain >= RESULT_GAIN_MIN else None
+
+    return choice
 
 
 def _unprotected(compiled: Compiled, results: Sequence[Result]) -> list[Result]:
     """Oldest first: of turns that are over, not among the newest tokens of results, and not of a tool that protects its results."""
-    sources, newer, found = compiled.sources, 0, []
+    sources, current, newer, found = compiled.sources, since_input(compiled), 0, []
     for result in reversed(results):
         recent = newer < sources.agent.pruning.protect_recent_tokens
         newer += _weight(compiled, result)
         turn = None if result.item.source is None else result.item.source.entry.turn
-        running = turn is not None and turn == sources.running_turn
+        running = sources.running_turn is not None and (turn == sources.running_turn or result.seq in current)
         if not recent and not running and _keep(result) != "protected":
             found.append(result)
     return found[::-1]

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from app.context.snapshots import SkillSnapshot
-from app.entries.compactions import Checkpoint
+from app.entries.compactions import Checkpoint, DriverKind
 from app.entries.messages import Answer, Body, Entry, Message, ToolResult, decode
 from app.entries.parts import Part
 from app.entries.plans import CallReason, Exposure, Plan
@@ -103,7 +103,7 @@ class Driver:
     """Who writes summaries. `model`: a call of `model` (None: the one that the call is for); with `fallback`, excerpts where that call fails.
     `excerpt`: the newest words of each message, without a call."""
 
-    kind: Literal["model", "excerpt"] = "model"
+    kind: DriverKind = "model"
     model: ModelChoice | None = None
     fallback: bool = False
 

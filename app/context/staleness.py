@@ -6,11 +6,12 @@ all of its target where it has no argument beside it.
 
 A result is still spoken of where its call id is said later, by a user, by an answer or in the arguments of a call; and where its target is
 said from the newest user message on, other than as the target of a call. A target's name means what is known of it now, so that it keeps no
-superseded result. Names count as whole words.
+superseded result. Names count as whole words; a target of several is said where all of them are.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from app.config.limits import JSON_DEPTH_MAX
@@ -76,6 +77,12 @@ def results_of(compiled: Compiled) -> list[Result]:
     return found if open_calls else found + answered
 
 
+def since_input(compiled: Compiled) -> frozenset[int]:
+    """The seqs of what is sent behind the newest input of a user: what a turn is to a projection (http-api 4), whichever Turn said it."""
+    behind = takewhile(lambda item: not _is_input(item), reversed(list(_sent(compiled))))
+    return frozenset([item.source.entry.seq for item in behind if item.source is not None])
+
+
 def superseded(results: Sequence[Result]) -> frozenset[int]:
     """The seqs of those about which a later one tells more."""
     found: set[int] = set()
@@ -103,7 +110,7 @@ class Spoken(NamedTuple):
 def spoken_of(compiled: Compiled, results: Sequence[Result]) -> Spoken:
     """One walk over what is said, newest first; O(text)."""
     known = {result.seq: result for result in results}
-    targets = {id(result.call): _value(result) for result in results}
+    targets = {id(result.call): _split(_value(result)) for result in results}
     later: set[str] = set()
     recent: set[str] = set()
     by_id: set[int] = set()
@@ -114,7 +121,7 @@ def spoken_of(compiled: Compiled, results: Sequence[Result]) -> Spoken:
         if result is not None:
             if len(result.call.tool_call_id) >= CALL_ID_CHARS_MIN and result.call.tool_call_id in later:
                 by_id.add(result.seq)
-            if not new and len(_value(result)) >= TARGET_CHARS_MIN and _value(result) in recent:
+            if not new and len(_value(result)) >= TARGET_CHARS_MIN and targets[id(result.call)] <= recent:
                 by_target.add(result.seq)
             continue
         words = _words(item, targets)
@@ -143,7 +150,7 @@ def _is_input(item: Item) -> bool:
     return isinstance(item.origin, EphemeralOrigin) and item.message is not None and item.message.role == "user"
 
 
-def _words(item: Item, targets: Mapping[int, str]) -> set[str]:
+def _words(item: Item, targets: Mapping[int, set[str]]) -> set[str]:
     """The words of a message that is no result; of a call's arguments those beside its target. `targets`: by the `id` of the call."""
     if item.source is not None and isinstance(item.source.body, ToolResult):
         return set()
@@ -152,7 +159,7 @@ def _words(item: Item, targets: Mapping[int, str]) -> set[str]:
         if isinstance(part, Text):
             found |= _split(part.text)
         elif isinstance(part, ToolCall):
-            found |= _split(part.arguments) - {targets.get(id(part), "")}
+            found |= _split(part.arguments) - targets.get(id(part), set())
     return found
 
 

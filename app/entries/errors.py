@@ -53,10 +53,12 @@ class NotFound(LedgerError):
 
 
 class SessionBusy(LedgerError):
+    """`turn_id`: None where it is no turn that runs."""
+
     code = "session-busy"
 
     def __init__(self, turn_id: str | None = None) -> None:
-        super().__init__("A turn is running on this session; wait for it, cancel it, or post with `on_busy: interrupt`.")
+        super().__init__("A turn or a compaction is running on this session; wait for it, stop it, or post with `on_busy: interrupt`.")
         self.turn_id = turn_id
 
 

@@ -4,6 +4,7 @@ Nobody is told while it happens (X-59): the entry `pruned` stands in the ledger,
 """
 
 import asyncio
+from contextlib import suppress
 
 from app.context.pruning import decide
 from app.entries.errors import HeadMismatch
@@ -30,8 +31,6 @@ class Prunings:
         pruned = await asyncio.to_thread(decide, prepared.compiled, prepared.budget, count)
         if pruned is None:
             return False
-        try:
+        with suppress(HeadMismatch):  # something was appended beside the claim: what was decided was for another input
             await running.commit([step.draft(running, pruned)])
-        except HeadMismatch:  # something was appended beside the claim: what was decided was for another input
-            return True
         return True

@@ -66,9 +66,7 @@ def _faults(error: ValidationError) -> Iterator[Fault]:
 def _unknown(error: ValidationError, at: list[Any]) -> Iterator[Fault]:
     schema, instance = _schema(error), dict(error.instance) if isinstance(error.instance, dict) else {}
     for name in instance:
-        if name in schema.get("x-later", ()):
-            yield Fault(pointer([*at, name]), "not-yet-supported", "The contract names this field, but this version does not have it yet.")
-        elif name not in schema.get("properties", {}):
+        if name not in schema.get("properties", {}):
             yield Fault(pointer([*at, name]), "unknown-field", "There is no such field.")
 
 
@@ -125,8 +123,6 @@ def _sentence(keyword: str, error: ValidationError) -> tuple[str, str]:
             wanted = [value] if isinstance(value, str) else value
             return "wrong-type", f"This must be {' or '.join(_TYPES[name] for name in wanted)}."
         case "enum":
-            if isinstance(error.instance, str) and error.instance in _schema(error).get("x-later", ()):
-                return "not-yet-supported", "The contract names this value, but this version does not have it yet."
             return "not-allowed", f"This must be one of {', '.join('null' if name is None else str(name) for name in value)}."
         case "const":
             return "not-allowed", f"This must be {value}."
@@ -138,6 +134,10 @@ def _sentence(keyword: str, error: ValidationError) -> tuple[str, str]:
             return "out-of-range", f"This must be at least {value}."
         case "maximum":
             return "out-of-range", f"This may be at most {value}."
+        case "exclusiveMinimum":
+            return "out-of-range", f"This must be more than {value}."
+        case "exclusiveMaximum":
+            return "out-of-range", f"This must be less than {value}."
         case "pattern":
             return "wrong-form", "This does not have the form that is asked for; the OpenAPI document shows it."
         case "uniqueItems":

@@ -15,7 +15,7 @@ from app.storage.append_arguments import SALT_BYTES
 from app.storage.pool import Pool
 from app.storage.rows import SessionRow
 
-_ERASE = "SELECT * FROM ledger.erase_v1($1, $2, $3, $4)"
+_ERASE = "SELECT * FROM ledger.erase_v2($1, $2, $3, $4, $5)"
 _MORE = "SELECT * FROM ledger.erase_more_v1($1, $2, $3, $4, $5, $6)"
 _BEGUN = "SELECT * FROM ledger.erasures_begun_v1($1, $2)"
 _FAMILY = "SELECT * FROM ledger.family_v1($1, $2, $3, $4)"
@@ -83,13 +83,13 @@ class Erasures:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def begin(self, tenant: UUID, session: UUID | None, user: str | None, limit: int) -> Erased:
+    async def begin(self, tenant: UUID, session: UUID | None, user: str | None, limit: int, expected_head: int | None = None) -> Erased:
         """Takes a session, or all of a user's, out of sight; `empty` takes the rest away.
 
         Raises `NotFound`, `SessionErased`, `SessionBusy`, `ClaimExpired`, `Conflict("has-forks")`, `Conflict` for more than `limit` sessions, and
-        `HeadMismatch` where a session was opened meanwhile with what the user's sessions shared.
+        `HeadMismatch` for another head, or where a session was opened meanwhile with what the user's sessions shared.
         """
-        row = (await self._pool.fetch(_ERASE, tenant, session, user, limit))[0]
+        row = (await self._pool.fetch(_ERASE, tenant, session, user, limit, expected_head))[0]
         return Erased(tuple(row["sessions"]), row["erased_at"], _counts(row, ("turns", "calls", "deltas", "answers", "states")))
 
     async def empty(self, tenant: UUID, session: UUID, after_seq: int, limit: int, summary_kind: str) -> Emptied:

@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from fastapi import FastAPI
 
+from app.api.app import OPERATIONS
 from app.config.settings import Settings
 from app.services.minting import new_uuid
 from app.services.scope import SCOPES
@@ -140,6 +141,7 @@ async def test_only_named_origins_are_told_that_they_may_read(keyed: FastAPI) ->
         allowed = await client.options("/sessions", headers={"Origin": "https://app.example", **asked})
         assert (allowed.status_code, allowed.headers["access-control-allow-origin"]) == (204, "https://app.example")
         assert "Authorization" in allowed.headers["access-control-allow-headers"]
+        assert {one.method for one in OPERATIONS} <= set(allowed.headers["access-control-allow-methods"].split(", ")), "a page may ask of every route"
         refused = await client.options("/sessions", headers={"Origin": "https://evil.example", **asked})
         assert "access-control-allow-origin" not in refused.headers
         read = await client.get("/sessions", headers={"Origin": "https://app.example", **bearer(BOOT)})

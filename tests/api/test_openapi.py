@@ -34,6 +34,17 @@ def _references(value: object) -> list[str]:
     return [one for inner in value for one in _references(inner)] if isinstance(value, list) else []
 
 
+def test_every_post_takes_a_key_and_says_where_it_was_known() -> None:
+    """http-api 1: a key is accepted on every POST."""
+    posts = [methods["post"] for methods in document(OPERATIONS)["paths"].values() if "post" in methods]
+    assert len(posts) > 10
+    for post in posts:
+        assert "Idempotency-Key" in [parameter["name"] for parameter in post["parameters"]]
+        told = [answer.get("headers", {}) for status, answer in post["responses"].items() if status.startswith("2")]
+        assert told
+        assert all("Idempotent-Replayed" in headers for headers in told), post["operationId"]
+
+
 def test_names_of_operations_differ() -> None:
     names = [operation.name for operation in OPERATIONS]
     assert len(names) == len(set(names))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.context.budget import Budget, budget
+from app.context.budget import Budget, budget, prune_to, raw_tail
 from app.context.passes.measure import Measured
 from app.context.sources import AgentRevision, CompactionPolicy
 from app.models.resolve import Limits, ModelChoice
@@ -109,6 +109,23 @@ def test_an_agents_own_mark_holds_where_it_is_the_lower_one():
     for max_tokens, trigger in ((1_000, 1_000), (10**6, 23_674)):
         revision = replace(agent(), compaction=CompactionPolicy(max_tokens=max_tokens))
         assert budgeted(0, revision=revision).trigger == trigger
+
+
+@pytest.mark.req("X-58", "T-08")
+@pytest.mark.parametrize(("max_tokens", "mark"), [(None, 17_098), (20_000, 17_098), (15_000, 15_000), (1_000, 1_000)])
+def test_pruning_begins_no_later_than_compaction(max_tokens: int | None, mark: int):
+    """A compaction is due from its own mark on: what pruning gives is given first, from there to its share of that mark."""
+    found = budgeted(0, revision=replace(agent(), compaction=CompactionPolicy(max_tokens=max_tokens)))
+    assert (found.prune_from, prune_to(found)) == (mark, mark * 4 // 5)
+
+
+@pytest.mark.req("S1-30", "X-46")
+@pytest.mark.parametrize(
+    ("window", "asked", "tail"), [(1_000, None, 256), (50_000, None, 10_000), (100_005, None, 20_000), (10**6, None, 20_000), (1_000, 7, 7)]
+)
+def test_the_tail_is_a_fifth_of_the_window_within_bounds_or_what_the_agent_asks_for(window: int, asked: int | None, tail: int):
+    sent_to = resolved(ModelChoice("openai", "gpt-4o", {}), Limits(window, 100, "explicit"))
+    assert raw_tail(sent_to, replace(agent(), compaction=CompactionPolicy(keep_recent_tokens=asked))) == tail
 
 
 def test_its_json_is_the_contracts():

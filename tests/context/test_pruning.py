@@ -7,7 +7,8 @@ import pytest
 
 from app.context.budget import budget, prune_to
 from app.context.pruning import decide, gain_min, large_from, pruned_results
-from app.context.sources import PruningPolicy, Sources
+from app.context.sources import Ephemeral, PruningPolicy, Sources
+from app.entries import lossless
 from app.entries.messages import with_parts
 from app.entries.parts import Blob, Media, Text
 from app.entries.prunings import Pruned, PrunedResult
@@ -110,6 +111,27 @@ def test_a_result_that_is_still_spoken_of_stays(said: str, kept: bool):
 
 
 @pytest.mark.req("X-58")
+@pytest.mark.parametrize(
+    ("path", "said", "kept"),
+    [
+        ("/my notes (old).txt", "compare it with /my notes (old).txt, please", True),
+        ("/my notes (old).txt", 'compare it with "/my notes (old).txt".', True),
+        ("/my notes (old).txt", "compare it with /my notes, please", False),
+        ("New York", "and in New York?", True),
+        ("New York", "and in York?", False),
+        ("what else?", "what else?", True),
+        ("....", "and now....", False),
+    ],
+)
+def test_a_target_of_several_words_is_spoken_of_where_all_of_them_are(path: str, said: str, kept: bool):
+    ledger = Told()
+    seq = ledger.turn("read", lossless.dumps({"path": path, "offset": 4}))
+    assert (seq in decided(ledger.ends(said))) is not kept
+    ledger.user("and now")
+    assert seq in decided(ledger.sources(reviser())), "that its own call names it is no word of it"
+
+
+@pytest.mark.req("X-58")
 def test_a_target_speaks_of_what_is_known_now_and_a_call_id_of_its_own_result():
     ledger = Told()
     first = ledger.turn("read", '{"path": "/a.py"}', call_id="call_the_first")
@@ -145,6 +167,20 @@ def test_results_of_the_running_turn_of_open_rounds_of_protected_tools_and_the_n
 
 
 @pytest.mark.req("X-58")
+def test_results_that_answer_the_newest_input_stay_also_where_another_turn_answers_it_again():
+    """A turn, to a projection, is a user message and everything before the next (http-api 4): what a failed attempt found out is of it."""
+    ledger = Told()
+    old = ledger.turn("lookup", '{"q": 0}')
+    ledger.user("look it up", turn=8)  # it was turn 7's, which failed
+    ledger.answer(call("call_failed"), turn=7)
+    found = ledger.result("call_failed", LARGE, turn=7).entry.seq
+    sources = ledger.sources(reviser(), running_turn=8)
+    assert list(decided(sources)) == [old]
+    said = Ephemeral("user_message", (Text("and now"),), tokens=3, after_seq=ledger.seq)
+    assert list(decided(replace(sources, running_turn=9, ephemeral=(said,)))) == [old, found], "an input that is not stored is one too"
+
+
+@pytest.mark.req("X-58")
 def test_small_results_stay_and_a_small_gain_is_no_reason():
     ledger = Told()
     ledger.turn("weather", "{}", "rain")
@@ -161,6 +197,10 @@ def test_small_results_stay_and_a_small_gain_is_no_reason():
     assert pruned is not None, "it makes the request fit"
     assert pruned.tokens_after <= tight.input_limit
     assert decide(found, replace(just, total=tight.input_limit * 2), tokens) is None
+    least = pruned.tokens_before - pruned.tokens_after
+    banded = replace(tight, verdict="over", error_band=0.1, total=45_000 + least, input_limit=49_500)
+    assert decide(found, banded, tokens) is not None, "exactly at the limit may be sent"
+    assert decide(found, replace(banded, total=banded.total + 1), tokens) is None
 
 
 @pytest.mark.req("X-58", "X-59")

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from app.context.budget import prune_to
 from app.context.compile import Compiled
 from app.context.pruning import decide, gain_min
 from app.context.report import source_map
@@ -98,7 +99,9 @@ def test_pruning_keeps_pairs_and_what_is_protected_and_comes_to_an_end(sources: 
 @given(long_sessions())
 def test_between_the_marks_nothing_is_decided_and_each_request_begins_as_the_one_before(sources: Sources):
     found = compiled(sources)
-    pruned = decide(found, pressed(found, limit=12_000), tokens)
+    mark = found.measured.total
+    at_mark = pressed(found, limit=2 * mark, prune_from=mark)
+    pruned = decide(found, at_mark, tokens)
     sources = sources if pruned is None else after(sources, pruned)
     first = compiled(sources)
     more = Ledger(list(sources.messages), sources.head_seq)
@@ -107,7 +110,13 @@ def test_between_the_marks_nothing_is_decided_and_each_request_begins_as_the_one
     second = compiled(replace(sources, messages=tuple(more.messages), head_seq=more.seq, history_message_count=len(more.messages)))
     before = settled(first.request.messages)
     assert list(second.request.messages[: len(before)]) == before
-    assert decide(second, replace(pressed(second), verdict="fits"), tokens) is None
+    again = decide(first, pressed(first, limit=2 * mark, prune_from=mark), tokens)
+    if first.measured.total <= prune_to(at_mark):
+        event("at the low mark")
+        assert again is None
+    elif again is not None:
+        event("all was taken")
+        assert {sources.pruned[one.seq].form for one in again.results} == {"shortened"}, "a second look takes what the first one shortened"
 
 
 @pytest.mark.req("T-08", "S0-36")

@@ -100,10 +100,11 @@ class Drive:
 
     async def checked(self) -> list[Any]:
         """The calls that were not looked at yet, each derived again to the byte, within its limits, valid, and whole."""
-        listed = (await self.world.call("GET", f"/sessions/{self.session}/calls", 200)).json()["data"]
+        page = (await self.world.call("GET", f"/sessions/{self.session}/calls", 200, params={"limit": 1_000})).json()
+        assert not page["has_more"]
         entries = await self.messages()
         found = []
-        for call in listed:
+        for call in page["data"]:
             if call["id"] in self.seen:
                 continue
             self.seen.add(call["id"])

@@ -18,12 +18,12 @@ SCHEMA = obj(
         "name": text(5, 1, "^[a-z]+$"),
         "title": column(9),
         "n": integer(1, 3),
-        "kind": {**one_of("a", "b"), "x-later": ["c"]},
+        "share": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        "kind": one_of("a", "b"),
         "items": arr(nullable(integer()), least=1, most=2),
         "form": {"anyOf": [obj({"type": {"const": "x"}, "v": text()}, ["type", "v"]), obj({"type": {"const": "y"}, "w": integer()}, ["type", "w"])]},
     },
     ["name"],
-    later=("skills",),
 )
 SECRET = "SECRET-91"
 
@@ -45,9 +45,11 @@ SECRET = "SECRET-91"
         ({"name": "a", "n": 0}, [("/n", "out-of-range")]),
         ({"name": "a", "n": 4}, [("/n", "out-of-range")]),
         ({"name": "a", "n": True}, [("/n", "wrong-type")]),
+        ({"name": "a", "share": 0}, [("/share", "out-of-range")]),
+        ({"name": "a", "share": 1}, [("/share", "out-of-range")]),
+        ({"name": "a", "share": 0.5}, []),
         ({"name": "a", "kind": SECRET}, [("/kind", "not-allowed")]),
-        ({"name": "a", "kind": "c"}, [("/kind", "not-yet-supported")]),
-        ({"name": "a", "skills": [SECRET]}, [("/skills", "not-yet-supported")]),
+        ({"name": "a", "skills": [SECRET]}, [("/skills", "unknown-field")]),
         ({"name": "a", "items": []}, [("/items", "too-short")]),
         ({"name": "a", "items": [1, None, SECRET]}, [("/items", "too-long"), ("/items/2", "wrong-type")]),
         ({"name": "a", "form": {"type": "x", "v": 1}}, [("/form/v", "wrong-type")]),

@@ -8,7 +8,7 @@ from tests.database.copies import connect
 from tests.storage.sessions_made import opened
 from tests.storage.test_long_sessions import buffers
 
-ERASE = "SELECT * FROM ledger.erase_v1($1, $2, $3, 1000)"
+ERASE = "SELECT * FROM ledger.erase_v2($1, $2, $3, 1000, NULL)"
 FEW, MANY = 10, 20_000
 
 pytestmark = pytest.mark.req("X-11", "X-91")

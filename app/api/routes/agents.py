@@ -4,7 +4,7 @@ import re
 
 from starlette.responses import Response
 
-from app.api.answers import json_answer, listed
+from app.api.answers import json_answer, listed, page_answer
 from app.api.documented import PAGE, ok
 from app.api.problems import Problem
 from app.api.routing import Exchange, Operation
@@ -37,8 +37,8 @@ async def put_agent(exchange: Exchange) -> Response:
 
 
 async def list_agents(exchange: Exchange) -> Response:
-    page = await exchange.services.agents.list(exchange.tenant, exchange.query.get("after"), exchange.query.get("limit", LIST_LIMIT_DEFAULT))
-    return json_answer(listed(page.data, page.next is not None, page.next))
+    after, limit = exchange.query.get("after"), exchange.query.get("limit", LIST_LIMIT_DEFAULT)
+    return page_answer(await exchange.services.agents.list(exchange.tenant, after, limit))
 
 
 async def get_agent(exchange: Exchange) -> Response:
@@ -47,8 +47,7 @@ async def get_agent(exchange: Exchange) -> Response:
 
 async def list_revisions(exchange: Exchange) -> Response:
     after, limit = exchange.query.get("after", 0), exchange.query.get("limit", LIST_LIMIT_DEFAULT)
-    page = await exchange.services.agents.revisions(exchange.tenant, _name(exchange), after, limit)
-    return json_answer(listed(page.data, page.next is not None, page.next))
+    return page_answer(await exchange.services.agents.revisions(exchange.tenant, _name(exchange), after, limit))
 
 
 async def get_revision(exchange: Exchange) -> Response:
@@ -59,13 +58,13 @@ async def get_revision(exchange: Exchange) -> Response:
 
 
 async def list_upstreams(exchange: Exchange) -> Response:
-    return json_answer(listed(exchange.services.models.upstreams(), False, None))
+    return json_answer(listed(exchange.services.models.upstreams()))
 
 
 async def list_models(exchange: Exchange) -> Response:
     models = exchange.services.models
     rows, after = models.models(exchange.query.get("after"), exchange.query.get("limit", LIST_LIMIT_DEFAULT))
-    return json_answer({**listed(rows, after is not None, after), **models.catalogue()})
+    return json_answer({**listed(rows, after), **models.catalogue()})
 
 
 READ, TAG = "model-input:read", "agents"

@@ -35,7 +35,7 @@ OPERATIONS = (
         TAG,
         "Put a summary in the place of older messages, for the model alone.",
         compact,
-        {200: ok("Compaction", "What came of it.", ("Idempotent-Replayed",))},
+        {200: ok("Compaction", "What came of it.")},
         "sessions:write",
         body=COMPACT,
         body_needed=False,
@@ -51,6 +51,6 @@ OPERATIONS = (
         {200: ok("CompactionPlan", "What it would try.")},
         "sessions:read",
         {"keep_recent_tokens": KEEP_RECENT},
-        errors=(404, 409),
+        errors=(404,),
     ),
 )

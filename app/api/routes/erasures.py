@@ -11,7 +11,7 @@ from app.entries.errors import NotFound
 
 
 async def delete_session(exchange: Exchange) -> Response:
-    return json_answer(await exchange.services.deletions.session(exchange.tenant, exchange.path("session_id")))
+    return json_answer(await exchange.services.deletions.session(exchange.tenant, exchange.path("session_id"), exchange.if_match()))
 
 
 async def delete_user(exchange: Exchange) -> Response:
@@ -23,10 +23,10 @@ async def redact_entry(exchange: Exchange) -> Response:
     if not seq.isascii() or not seq.isdigit() or len(seq) > 18:
         raise NotFound("There is no such entry.")
 
+    session_id, reason, expected_head = exchange.path("session_id"), exchange.body["reason"], exchange.expected_head()
+
     async def make() -> str:
-        return lossless.dumps(
-            await exchange.services.redactions.redact(exchange.tenant, exchange.path("session_id"), int(seq), exchange.body["reason"])
-        )
+        return lossless.dumps(await exchange.services.redactions.redact(exchange.tenant, session_id, int(seq), reason, expected_head))
 
     return await answered_once(exchange, make)
 
@@ -44,7 +44,7 @@ OPERATIONS = (
         delete_session,
         {200: _RECEIPT},
         ADMIN,
-        errors=(404, 409),
+        errors=(404, 409, 412),
     ),
     Operation(
         "DELETE",
@@ -55,7 +55,7 @@ OPERATIONS = (
         delete_user,
         {200: _RECEIPT},
         ADMIN,
-        errors=(409, 410),
+        errors=(409,),
     ),
     Operation(
         "POST",
@@ -67,6 +67,6 @@ OPERATIONS = (
         {200: _RECEIPT},
         ADMIN,
         body=REDACT,
-        errors=(404, 409),
+        errors=(404, 409, 412),
     ),
 )

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from app.api.answers import json_answer, listed
+from app.api.answers import json_answer, page_answer
 from app.api.documented import ok
 from app.api.routing import Exchange, Operation
 from app.api.schemas.basics import LIMIT, SEQ
@@ -11,8 +11,7 @@ from app.config.limits import LIST_LIMIT_DEFAULT
 
 async def list_checkpoints(exchange: Exchange) -> Response:
     after, limit = exchange.query.get("after", 0), exchange.query.get("limit", LIST_LIMIT_DEFAULT)
-    page = await exchange.services.checkpoints.page(exchange.tenant, exchange.path("session_id"), after, limit)
-    return json_answer(listed(page.data, page.next is not None, page.next))
+    return page_answer(await exchange.services.checkpoints.page(exchange.tenant, exchange.path("session_id"), after, limit))
 
 
 async def get_checkpoint(exchange: Exchange) -> Response:

@@ -5,7 +5,7 @@ from typing import get_args
 
 from starlette.responses import Response
 
-from app.api.answers import etagged, json_answer, listed, unchanged
+from app.api.answers import etagged, json_answer, page_answer, unchanged
 from app.api.documented import PAGE, ok, plain
 from app.api.headers import not_modified
 from app.api.routing import Exchange, Operation, answered_once
@@ -63,7 +63,7 @@ async def list_calls(exchange: Exchange) -> Response:
     page = await exchange.services.inputs.calls(
         exchange.tenant, exchange.path("session_id"), query.get("turn"), query.get("after"), query.get("limit", LIST_LIMIT_DEFAULT)
     )
-    return json_answer(listed(page.data, page.next is not None, page.next))
+    return page_answer(page)
 
 
 async def get_call(exchange: Exchange) -> Response:
@@ -120,7 +120,7 @@ OPERATIONS = (
         TAG,
         "A what-if; writes nothing.",
         post_model_input,
-        {200: ok("ModelInput", "The input.", ("Idempotent-Replayed",))},
+        {200: ok("ModelInput", "The input.")},
         READ,
         QUERY,
         body=WHAT_IF,
@@ -203,7 +203,7 @@ OPERATIONS = (
         TAG,
         "Any request body against a dialect's rules.",
         validate_body,
-        {200: ok("Validation", "All violations, with pointers.", ("Idempotent-Replayed",))},
+        {200: ok("Validation", "All violations, with pointers.")},
         READ,
         body=VALIDATE,
         errors=(404,),

@@ -120,7 +120,7 @@ OPERATIONS = (
         TAG,
         "Append messages without a model call.",
         post_entries,
-        {201: ok("EntriesAppended", "The entries.", ("ETag", "Idempotent-Replayed"))},
+        {201: ok("EntriesAppended", "The entries.", ("ETag",))},
         "sessions:write",
         body=POST_ENTRIES,
         errors=(404, 409, 412),

@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from app.api.answers import etagged, json_answer, listed, unchanged
+from app.api.answers import etagged, json_answer, page_answer, unchanged
 from app.api.documented import PAGE, ok, plain
 from app.api.headers import expected_meta, not_modified
 from app.api.routing import Exchange, Operation
@@ -53,8 +53,7 @@ async def list_sessions(exchange: Exchange) -> Response:
         status=query.get("status"),
         metadata=tuple(query.get("metadata", {}).items()),
     )
-    page = await exchange.services.sessions.list(exchange.tenant, chosen, query.get("after"), query.get("limit", LIST_LIMIT_DEFAULT))
-    return json_answer(listed(page.data, page.next is not None, page.next))
+    return page_answer(await exchange.services.sessions.list(exchange.tenant, chosen, query.get("after"), query.get("limit", LIST_LIMIT_DEFAULT)))
 
 
 async def get_session(exchange: Exchange) -> Response:
@@ -112,8 +111,7 @@ async def patch_state(exchange: Exchange) -> Response:
 
 async def list_skill_snapshots(exchange: Exchange) -> Response:
     after, limit = exchange.query.get("after", 0), exchange.query.get("limit", LIST_LIMIT_DEFAULT)
-    page = await exchange.services.skill_snapshots.page(exchange.tenant, exchange.path("session_id"), after, limit)
-    return json_answer(listed(page.data, page.next is not None, page.next))
+    return page_answer(await exchange.services.skill_snapshots.page(exchange.tenant, exchange.path("session_id"), after, limit))
 
 
 async def verify_session(exchange: Exchange) -> Response:
@@ -216,7 +214,7 @@ OPERATIONS = (
         TAG,
         "Begin the line anew, without a summary; the ledger stays.",
         clear_session,
-        {200: ok("Session", "The session right behind the entry that cleared it.", ("ETag", "Idempotent-Replayed"))},
+        {200: ok("Session", "The session right behind the entry that cleared it.", ("ETag",))},
         WRITE,
         body=CLEAR,
         body_needed=False,

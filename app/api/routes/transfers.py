@@ -73,7 +73,7 @@ OPERATIONS = (
         TAG,
         "Sessions from a file, and what of it was kept, changed and lost.",
         post_import,
-        {201: ok("Imported", "The report.", ("Idempotent-Replayed",))},
+        {201: ok("Imported", "The report.")},
         "sessions:write",
         {"format": one_of(*IMPORT_FORMATS), "agent": column(64, 1), "dry_run": BOOL},
         takes_bytes=True,

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from app.api.answers import JSON, SSE, json_answer, listed
+from app.api.answers import JSON, SSE, json_answer, page_answer
 from app.api.documented import ok, plain, turn_or_events
 from app.api.headers import last_event_id, negotiate
 from app.api.routing import Answer, ASGIAnswer, Exchange, Operation, answered_once
@@ -155,7 +155,7 @@ async def list_turns(exchange: Exchange) -> Response:
     page = await exchange.services.turns.page(
         exchange.tenant, exchange.path("session_id"), exchange.query.get("after", 0), exchange.query.get("limit", LIST_LIMIT_DEFAULT)
     )
-    return json_answer(listed(page.data, page.next is not None, page.next))
+    return page_answer(page)
 
 
 async def get_turn(exchange: Exchange) -> Response:
@@ -229,7 +229,7 @@ OPERATIONS = (
         TAG,
         "End a turn; the partial answer is kept and marked.",
         cancel_turn,
-        {200: ok("Turn", "The turn.", ("Idempotent-Replayed",))},
+        {200: ok("Turn", "The turn.")},
         WRITE,
         body=NOTHING,
         body_needed=False,
@@ -242,7 +242,7 @@ OPERATIONS = (
         TAG,
         "End whatever runs or waits in the session.",
         stop_session,
-        {200: ok("Stopped", "The turn that was ended, or null.", ("Idempotent-Replayed",))},
+        {200: ok("Stopped", "The turn that was ended, or null.")},
         WRITE,
         body=NOTHING,
         body_needed=False,

@@ -1,5 +1,4 @@
 """JSON Schemas of requests and answers: the single truth for validation and for the OpenAPI document.
 
-Data only. Keywords are those that the fast checker and the full one understand alike; `x-later` on an object lists keys
-that the contract names and this version does not have (422 `not-yet-supported`).
+Data only. Keywords are those that the fast checker and the full one understand alike.
 """

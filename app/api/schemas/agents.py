@@ -1,5 +1,7 @@
 """Agents, models and upstreams."""
 
+from typing import get_args
+
 from app.api.schemas.basics import (
     AGENT_NAME,
     BOOL,
@@ -19,22 +21,20 @@ from app.api.schemas.basics import (
     text,
 )
 from app.config import agent_limits, limits
-from app.context.agents.defaults import DESCRIPTION_CHARS_MAX, SKILL_DESCRIPTION_CHARS_MAX
+from app.context.agents.defaults import DESCRIPTION_CHARS_MAX, SKILL_DESCRIPTION_CHARS_MAX, TOKENS_MAX
 from app.context.agents.tools import ARGUMENT_NAME_CHARS_MAX, EFFECTS, EXECUTORS, KEEPS, REMOTE_NAME_CHARS_MAX
 from app.context.renderers import BUILT
 from app.context.renderers.history import SCOPES
 from app.context.renderers.select_recent import UNITS
 from app.context.renderers.transform_user import MOMENTS
+from app.entries.compactions import DriverKind
 from app.models.resolve import LIMITS_SOURCES
-
-_TOKENS_MAX = 100_000_000
-_MARK_MAX = 10**9
 
 REASONING = obj({"effort": text(32, 1)})
 
 PARAMS = obj(
     {
-        "max_output_tokens": integer(1, _TOKENS_MAX),
+        "max_output_tokens": integer(1, TOKENS_MAX),
         "temperature": {"type": "number", "minimum": 0, "maximum": 2},
         "reasoning": REASONING,
         "extra": OBJECT,
@@ -48,7 +48,7 @@ PARAMS = obj(
 MODEL = obj({"upstream": text(128, 1), "name": text(255, 1), "params": PARAMS}, ["upstream", "name"])
 
 LIMITS = obj(
-    {"context_window": integer(1, _TOKENS_MAX), "max_output_tokens": integer(1, _TOKENS_MAX)},
+    {"context_window": integer(1, TOKENS_MAX), "max_output_tokens": integer(1, TOKENS_MAX)},
     ["context_window", "max_output_tokens"],
 )
 
@@ -118,15 +118,15 @@ SKILL = obj(
 
 _FRACTION = {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "description": "Of the tokens that input may take."}
 DRIVER = obj(
-    {"kind": one_of("model", "excerpt"), "model": nullable(MODEL), "fallback": nullable(one_of("excerpt"))},
+    {"kind": one_of(*get_args(DriverKind)), "model": nullable(MODEL), "fallback": nullable(one_of("excerpt"))},
     ["kind"],
     description="Who writes summaries: a model (by default the call's own), or excerpts, also where the model fails if `fallback` says so.",
 )
-_PRUNING = obj({"trigger_fraction": _FRACTION, "protect_recent_tokens": integer(0, _MARK_MAX)})
+_PRUNING = obj({"trigger_fraction": _FRACTION, "protect_recent_tokens": integer(0, TOKENS_MAX)})
 _COMPACTION = obj(
     {
-        "max_tokens": nullable(integer(1, _MARK_MAX)),
-        "keep_recent_tokens": nullable(integer(1, _MARK_MAX)),
+        "max_tokens": nullable(integer(1, TOKENS_MAX)),
+        "keep_recent_tokens": nullable(integer(1, TOKENS_MAX)),
         "trigger_fraction": _FRACTION,
         "driver": DRIVER,
     }

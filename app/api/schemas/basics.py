@@ -19,18 +19,15 @@ def obj(
     properties: Mapping[str, Schema],
     required: Sequence[str] = (),
     *,
-    later: Sequence[str] = (),
     open_: bool = False,
     description: str | None = None,
 ) -> dict[str, Any]:
-    """An object with these properties and, unless `open_`, no others. `later` names keys that are not built yet."""
+    """An object with these properties and, unless `open_`, no others."""
     found: dict[str, Any] = {"type": "object", "properties": dict(properties)}
     if required:
         found["required"] = list(required)
     if not open_:
         found["additionalProperties"] = False
-    if later:
-        found["x-later"] = list(later)
     return found if description is None else found | {"description": description}
 
 
@@ -99,6 +96,7 @@ DIGEST: Schema = {"type": "string", "pattern": DIGEST_PATTERN}
 SESSION_ID = typed_id("ses")
 TURN_ID = typed_id("trn")
 CALL_ID = typed_id("mcl")
+CHECKPOINT_ID = typed_id("chk")
 AGENT_NAME = text(64, 1, NAME_PATTERN)
 LIMIT: Schema = integer(1, limits.LIST_LIMIT_MAX)
 

@@ -1,15 +1,19 @@
 """Compactions: what is asked for, what came of it, and what one would do."""
 
-from app.api.schemas.agents import DRIVER
-from app.api.schemas.basics import COUNT, SEQ, SESSION_ID, answer, integer, nullable, obj, one_of, text
-from app.config.limits import INSTRUCTIONS_CHARS_MAX
+from typing import get_args
 
-KEEP_RECENT = integer(1, 10**9)
+from app.api.schemas.agents import DRIVER
+from app.api.schemas.basics import CHECKPOINT_ID, COUNT, SEQ, SESSION_ID, answer, integer, nullable, obj, one_of, text
+from app.config.limits import INSTRUCTIONS_CHARS_MAX
+from app.context.agents.defaults import TOKENS_MAX
+from app.entries.compactions import Outcome
+
+KEEP_RECENT = integer(1, TOKENS_MAX)
 COMPACT = obj({"instructions": text(INSTRUCTIONS_CHARS_MAX, 1), "keep_recent_tokens": KEEP_RECENT, "driver": DRIVER, "expected_head": SEQ})
 COMPACTION = answer(
     {
-        "outcome": one_of("compacted", "nothing_to_compact", "not_smaller", "declined_floor", "failed"),
-        "checkpoint_id": nullable(text()),
+        "outcome": one_of(*get_args(Outcome)),
+        "checkpoint_id": nullable(CHECKPOINT_ID),
         "tokens_before": COUNT,
         "tokens_after": nullable(COUNT),
         "covers_through_seq": nullable(SEQ),

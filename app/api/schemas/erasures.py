@@ -1,9 +1,9 @@
 """What a redaction takes, and the receipt of every erasure."""
 
-from app.api.schemas.basics import COUNT, SESSION_ID, TIME, answer, arr, column, obj, text
+from app.api.schemas.basics import COUNT, SEQ, SESSION_ID, TIME, answer, arr, column, obj, text
 from app.config.limits import REDACTION_REASON_CHARS_MAX
 
-REDACT = obj({"reason": column(REDACTION_REASON_CHARS_MAX, 1)}, ["reason"])
+REDACT = obj({"reason": column(REDACTION_REASON_CHARS_MAX, 1), "expected_head": SEQ}, ["reason"])
 
 ERASURE_RECEIPT = answer(
     {

@@ -5,6 +5,7 @@ from typing import get_args
 from app.api.schemas.basics import (
     BOOL,
     CALL_ID,
+    CHECKPOINT_ID,
     COUNT,
     DIGEST,
     SEQ,
@@ -18,12 +19,8 @@ from app.api.schemas.basics import (
     one_of,
     ref,
     text,
-    typed_id,
 )
 from app.entries.compactions import DriverKind, Trigger
-from app.entries.ids import CHECKPOINT as PREFIX
-
-CHECKPOINT_ID = typed_id(PREFIX)
 
 CHECKPOINT = answer(
     {

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.config.limits import STEPS_PER_TURN_MAX
 from app.context.agents.context import check_context
-from app.context.agents.defaults import DEFAULTS
+from app.context.agents.defaults import DEFAULTS, TOKENS_MAX
 from app.context.agents.long_sessions import check_compaction, check_pruning
 from app.context.agents.plan import check_plan
 from app.context.agents.skills import check_skills
@@ -16,8 +16,6 @@ from app.context.model_params import check_model
 from app.context.renderers.kinds import DocumentFacts
 from app.context.skills import LOAD_SKILL
 from app.entries.errors import Fault
-
-TOKENS_MAX = 10**9
 
 _KEYS = ("model", "limits", "context", "tools", "state_schema", "output_schema", "skills", "plan", "pruning", "compaction", "turn")
 

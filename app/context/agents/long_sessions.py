@@ -1,14 +1,12 @@
 """The keys `pruning` and `compaction`: what becomes of long sessions."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
-from app.context.agents.defaults import DEFAULTS
+from app.context.agents.defaults import DEFAULTS, TOKENS_MAX
 from app.context.fields import Check
 from app.context.model_params import check_model
-
-TOKENS_MAX = 10**9
-DRIVERS = ("model", "excerpt")
+from app.entries.compactions import DriverKind
 
 
 def check_pruning(check: Check, value: Any) -> None:
@@ -37,7 +35,7 @@ def check_driver(check: Check, value: Any, pointer: str) -> None:
     found = check.object(value, pointer, ("kind", "model", "fallback") if kind == "model" else ("kind",), ("kind",))
     if found is None:
         return
-    check.word(kind, f"{pointer}/kind", DRIVERS)
+    check.word(kind, f"{pointer}/kind", get_args(DriverKind))
     if found.get("model") is not None:
         check_model(check, found["model"], f"{pointer}/model")
     if found.get("fallback") is not None:

@@ -1,6 +1,8 @@
 """Sessions erased whole: one by its id, or all of a user with the state that they share."""
 
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -20,29 +22,26 @@ class Deletions:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def session(self, tenant: UUID, session_id: str) -> dict[str, Any]:
-        """The receipt. Raises `NotFound`, `SessionErased`, `SessionBusy`, `ClaimExpired`, `Conflict("has-forks")`."""
-        return await self._erase(tenant, session_uuid(session_id), None)
+    async def session(self, tenant: UUID, session_id: str, expected_head: int | None = None) -> dict[str, Any]:
+        """The receipt. `expected_head` is of a session whose erasure has not begun; where it has, what is left is ended.
+
+        Raises `NotFound`, `SessionErased`, `HeadMismatch`, `SessionBusy`, `ClaimExpired`, `Conflict("has-forks")`.
+        """
+        begun = await self._store.erasures.begin(tenant, session_uuid(session_id), None, ERASED_SESSIONS_MAX, expected_head)
+        return await self._ended(tenant, begun, KEPT_OF_SESSION)
 
     async def user(self, tenant: UUID, user: str) -> dict[str, Any]:
-        """The receipt for all sessions of a user, none of them where there are none. Raises what `session` raises, but for the first two."""
-        return await self._erase(tenant, None, user)
+        """The receipt for all sessions of a user, none of them where there are none. Raises what `session` raises, but for the first three."""
+        for _ in range(APPEND_TRIES_MAX):
+            with suppress(HeadMismatch):  # the user has a new session, which is erased as well
+                return await self._ended(tenant, await self._store.erasures.begin(tenant, None, user, ERASED_SESSIONS_MAX), KEPT_OF_USER)
+        raise Conflict("Sessions of the user are opened all the time: let that end first.")
 
-    async def _erase(self, tenant: UUID, session: UUID | None, user: str | None) -> dict[str, Any]:
-        begun = await self._begun(tenant, session, user)
+    async def _ended(self, tenant: UUID, begun: Erased, kept: Sequence[str]) -> dict[str, Any]:
         counts = Counter({"entries": 0, "summaries": 0, "blobs": 0, **begun.counts})
         for one in begun.sessions:
             counts.update(await self._emptied(tenant, one))
-        remains = remaining(await self._store.erasures.remains())
-        return receipt(begun.sessions, begun.erased_at, counts, KEPT_OF_SESSION if user is None else KEPT_OF_USER, remains)
-
-    async def _begun(self, tenant: UUID, session: UUID | None, user: str | None) -> Erased:
-        for _ in range(APPEND_TRIES_MAX):
-            try:
-                return await self._store.erasures.begin(tenant, session, user, ERASED_SESSIONS_MAX)
-            except HeadMismatch:  # the user has a new session, which is erased as well
-                continue
-        raise Conflict("Sessions of the user are opened all the time: let that end first.")
+        return receipt(begun.sessions, begun.erased_at, counts, kept, remaining(await self._store.erasures.remains()))
 
     async def _emptied(self, tenant: UUID, session: UUID) -> Counter[str]:
         counts, step = Counter[str](), Emptied(0, {})

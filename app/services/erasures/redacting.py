@@ -44,14 +44,16 @@ class Redactions:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def redact(self, tenant: UUID, session_id: str, seq: int, reason: str) -> dict[str, Any]:
+    async def redact(self, tenant: UUID, session_id: str, seq: int, reason: str, expected_head: int | None = None) -> dict[str, Any]:
         """The receipt; of an entry that was redacted before, one that counts nothing.
 
-        Raises `NotFound`, `Invalid` for another kind than a message or a change of state, `Conflict` where another session holds the entry or a
-        value is in force, `SessionBusy`, `ClaimExpired`, `PendingAction` for an entry of a turn that waits, `SessionErased`.
+        Raises `NotFound`, `HeadMismatch`, `Invalid` for another kind than a message or a change of state, `Conflict` where another session holds
+        the entry or a value is in force, `SessionBusy`, `ClaimExpired`, `PendingAction` for an entry of a turn that waits, `SessionErased`.
         """
         for left in reversed(range(APPEND_TRIES_MAX)):
             row = await session_row(self._store.sessions, tenant, session_id)
+            if expected_head not in (None, row.head_seq):
+                raise HeadMismatch(row.head_seq)
             entry = await self._entry(tenant, row, seq)
             if entry.payload is None:
                 return await self._again(tenant, row, seq)

@@ -1,5 +1,5 @@
 SET LOCAL ROLE ledger_eraser;
--- Goes on with an erasure that erase_v1 began: empties at most p_max entries behind p_after, and once there are none left as many turns, calls
+-- Goes on with an erasure that erase_v2 began: empties at most p_max entries behind p_after, and once there are none left as many turns, calls
 -- and blobs, of these no more than some 16 MiB and one. last_seq: where to go on; null: the session is empty. summaries: how many of the
 -- entries were of p_kind. answers: of requests that brought the session in, which no session stands beside; they name it as clients write
 -- it, p_name.

@@ -141,6 +141,12 @@ def test_a_filter_counts_it_as_the_oldest_message_and_as_no_turn(n, unit, kept):
     assert History(5, 4) in origins(found)
 
 
+def test_it_is_no_turn_to_a_filter_behind_words_of_the_agents_own():
+    own, recent = {"renderer": "user", "text": "Own."}, {"renderer": "select_recent", "n": 2, "unit": "turns"}
+    found = compile_context(in_force(agent=agent(context=[own, HISTORY, recent])), tokens)
+    assert found.request.messages[0].parts == (Text("Own."),)
+
+
 def test_a_template_for_what_users_say_leaves_it_alone():
     found = compile_context(in_force(agent=agent(context=[HISTORY, {"renderer": "transform_user", "template": "<{{ message.text }}>"}])), tokens)
     texts = [part.text for message in found.request.messages for part in message.parts if isinstance(part, Text)]
@@ -161,6 +167,7 @@ def test_a_covered_entry_is_spoken_of_as_one_and_the_checkpoint_has_its_row():
     line = Line((Piece(1),), Covered("chk_1", 9, 4))
     told = explained(found, (), ledger.messages[1].entry, line)
     assert (told["reason"], told["sentence"], told["disposition"]) == ("covered", "A checkpoint's summary stands for it.", "excluded")
+    assert explained(found, (), ledger.messages[3].entry, line)["reason"] == "covered", "the last one that it stands for"
     left = Line((Piece(1, 1), Piece(3)), Covered("chk_1", 9, 4))
     assert explained(found, (), ledger.messages[1].entry, left)["reason"] == "other_line"
     assert explained(found, (), ledger.messages[1].entry._replace(kind="state_changed", message_index=None), line)["reason"] == "settings"

@@ -94,7 +94,7 @@ async def test_beside_a_turn_or_another_compaction_the_session_is_busy_and_one_t
     shown = (await world.call("GET", f"/sessions/{session}", 200)).json()
     assert (shown["status"], shown["running_turn"]) == ("busy", None)
     busy = await compact(world, session, 409)
-    assert (busy["code"], busy.get("turn_id")) == ("session-busy", None)
+    assert (busy["code"], busy.get("turn_id"), "compaction" in busy["detail"]) == ("session-busy", None, True)
     assert (await world.turn(session, "hello", 409))["code"] == "session-busy"
     assert (await first)["outcome"] == "compacted"
     assert (await world.turn(session, "hello"))["status"] == "completed"

@@ -141,6 +141,22 @@ async def test_pruning_keeps_a_session_going_that_would_not_fit(world: World) ->
     await verified(world, session)
 
 
+@pytest.mark.req("X-58", "S1-28")
+async def test_a_turn_that_is_tried_again_finds_the_results_that_it_had(world: World) -> None:
+    calls = [{"tool_calls": reads(*"aaa")[2 * number]["tool_calls"]} for number in range(3)]
+    given: dict[str, Any] = {"tools": [READ], "limits": SMALL, "pruning": {"trigger_fraction": 0.3, "protect_recent_tokens": 100}}
+    session = await world.session(await world.agent([*calls, {"error": {"status": 400, "code": "bad"}}, DONE], **given))
+    turn = await world.turn(session, "go on")
+    for number in range(3):
+        turn = await world.results(session, turn["id"], [{"tool_call_id": f"call_of_turn_{number}", "content": FILE}])
+    assert (turn["status"], turn["error"]["code"]) == ("failed", "upstream-error")
+    again = (await world.call("POST", f"/sessions/{session}/turns/{turn['id']}/retry", 200, json={})).json()
+    assert again["status"] == "completed"
+    (call,) = await calls_of(world, session, again)
+    assert call["budget"]["verdict"] == "prune"
+    assert tool_texts((await world.input(session, at_seq=call["head_seq"]))["body"]) == [FILE] * 3
+
+
 @pytest.mark.req("X-58")
 async def test_a_document_says_what_results_are_of_and_keeps_its_digest_without(world: World) -> None:
     agent = await world.agent(tools=[{"name": "read"}], name="plain")
