@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from app.entries.errors import HeadMismatch
 from app.entries.ids import blob_digest
 from app.storage.types import NewBlob
 from tests.storage.sessions_made import fetch_as_admin, opened
@@ -72,3 +73,15 @@ async def test_a_small_session_takes_a_step_for_its_entries_and_one_for_the_rest
     await store.ledger.append(tenant, session, turn(1))
     await store.blobs.put(tenant, session, blob(1))
     assert len(await steps(store, tenant, session, migrate_url, 1_000)) == 3
+
+
+async def test_an_erasure_of_another_head_takes_nothing_and_one_that_has_begun_goes_on_at_any(store, tenant, migrate_url):
+    session = await opened(store, tenant, entries=2)
+    before = await left(migrate_url, session)
+    for head in (1, 3):
+        with pytest.raises(HeadMismatch) as refused:
+            await store.erasures.begin(tenant, session, None, 1, head)
+        assert refused.value.head_seq == 2
+    assert (await left(migrate_url, session), (await store.sessions.get(tenant, session)).head_seq) == (before, 2)
+    assert (await store.erasures.begin(tenant, session, None, 1, 2)).sessions == (session,)
+    assert (await store.erasures.begin(tenant, session, None, 1, 1)).sessions == (session,)
