@@ -2,14 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack
 from typing import Any
-from unittest.mock import patch
 
 import httpx
 
-from app.storage.pool import Pool
 from tests.cases.done import Done
 from tests.cases.notation import dialect_of
 from tests.cases.place import upstream_of
@@ -19,6 +16,7 @@ from tests.cases.steps import request_of
 from tests.cases.streams import play_of
 from tests.database.copies import connect
 from tests.services.world import frames
+from tests.statements import statements
 
 FEW_ROWS = 100
 PROBES = 3
@@ -38,20 +36,6 @@ async def load(done: Done) -> None:
         await _appends(done)
     else:
         await _long_session(done)
-
-
-@contextmanager
-def statements() -> Iterator[list[str]]:
-    """The statements that the service sends while the block runs."""
-    sent: list[str] = []
-    fetch: Callable[..., Any] = Pool.fetch
-
-    async def counted(pool: Pool, statement: str, *arguments: Any) -> list[Any]:
-        sent.append(statement)
-        return list(await fetch(pool, statement, *arguments))
-
-    with patch.object(Pool, "fetch", counted):
-        yield sent
 
 
 async def _appends(done: Done) -> None:
