@@ -167,6 +167,8 @@ class _Answer:
             why = "not_in_format"
         elif not item.get("encrypted_content") and not self.answers.rules.reasoning_key:
             why = "no_encrypted_content"
+        elif item.get("encrypted_content") and not self.answers.rules.thinking:
+            why = "not_taken"
         elif word(item, "id") in self.answers.ids:
             why = "id_repeated"
         if why is not None:
