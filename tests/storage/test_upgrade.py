@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from app.entries.errors import SessionErased
 from app.entries.kinds import SETTINGS_KINDS
 from app.entries.line import PLAIN, rewound
 from app.entries.messages import NewEntry
@@ -13,7 +14,7 @@ from app.storage.migrate import migrate
 from app.storage.store import HEAD_REVISION, open_store
 from app.storage.types import NEW_TURN, Append, CallWrite, IdempotencyWrite, OpenSession, TurnWrite
 from tests.database.copies import connect, statement, with_database
-from tests.storage.sessions_made import said
+from tests.storage.sessions_made import opened, said
 
 FROZEN = Path(__file__).parents[2] / "migrations" / "sql"
 BEFORE = ("0001", "0002", "0003", "0004", "0005")
@@ -91,3 +92,21 @@ async def test_a_database_with_data_is_brought_up_and_its_processes_go_on(older_
         assert row.turn_count == 2
     finally:
         await store.close()
+
+
+async def test_what_processes_of_an_earlier_release_ask_for_is_done_as_it_was(store, tenant, database_url):
+    session = await opened(store, tenant, entries=2)
+    older = await connect(database_url)
+    try:
+        blob = "SELECT ledger.blob_put_v1($1, $2, sha256('bytes'), 'text/plain', 'bytes')"
+        assert [await older.fetchval(blob, tenant, session) for _ in range(2)] == [True, False]
+        keep = "SELECT stored_status, stored_body FROM ledger.idempotency_put_v1($1, 'POST /r', 'k', $3, 200, $4, $2, NULL)"
+        assert await older.fetch(keep, tenant, session, bytes(32), "first") == []
+        assert [tuple(row) for row in await older.fetch(keep, tenant, session, bytes(32), "second")] == [(200, "first")]
+        erased = await older.fetchrow("SELECT * FROM ledger.erase_v1($1, $2, NULL, 1)", tenant, session)
+        assert erased is not None
+        assert (erased["sessions"], erased["answers"], erased["states"]) == ([session], 1, 0)
+    finally:
+        await older.close()
+    with pytest.raises(SessionErased):
+        await store.sessions.get(tenant, session)
