@@ -6,12 +6,12 @@ from typing import Any
 from app.context.schemas import escaped
 from app.entries import lossless
 from app.entries.ids import is_commitment
-from app.entries.messages import Answer, Body, ToolResult
+from app.entries.messages import Answer, Body, Entry, ToolResult, decode
 from app.entries.parts import ToolCall
 from app.entries.plans import Plan
 from app.entries.redactions import Redaction
 from app.entries.settings import PlanChanged, StateChanged
-from app.entries.trace import ModelCallStarted
+from app.entries.trace import ModelCallStarted, ToolStarted
 
 
 def redaction(seq: int, kind: str, reason: str, body: Body | None) -> Redaction:
@@ -53,6 +53,22 @@ class PlanCopies:
 
     def held_by(self, change: PlanChanged) -> bool:
         return change.plan is not None and not self._texts.isdisjoint(_said(change.plan))
+
+
+def handed_on(entry: Entry, answer: Answer, turn: Sequence[Entry]) -> list[tuple[Entry, Body]]:
+    """The messages that the service made of an answer: what agents that it called were asked, and where it is a called agent's last, the result
+    of that call. `turn`: the entries of its turn, oldest first."""
+    behind = [(one, one.payload) for one in turn if one.seq > entry.seq and one.payload is not None]
+    later = next((one.seq for one, _ in behind if one.kind == entry.kind and one.invocation == entry.invocation), None)
+    runs = [(one.seq, ToolStarted.decode(one.payload)) for one in turn if one.kind == ToolStarted.kind and one.payload is not None]
+    called = [(seq, started) for seq, started in runs if started.mode == "call"]
+    ids = {part.tool_call_id for part in answer.parts if isinstance(part, ToolCall)}
+    asked = {one.invocation for seq, one in called if one.tool_call_id in ids and seq > entry.seq and (later is None or seq < later)}
+    ended = next((one.tool_call_id for _, one in called if one.invocation == entry.invocation and later is None), None)
+    messages = [(one, decode(one.kind, payload)) for one, payload in behind if one.kind in ("agent_message", "tool_result")]
+    inputs = {one.invocation: (one, body) for one, body in reversed(messages) if one.kind == "agent_message" and one.invocation in asked}
+    results = [(one, body) for one, body in messages if isinstance(body, ToolResult) and body.tool_call_id == ended]
+    return [*inputs.values(), *results[:1]]
 
 
 def tells_digests(started: ModelCallStarted) -> bool:

@@ -16,7 +16,7 @@ from app.entries.redactions import Redaction
 from app.entries.settings import PlanChanged, SectionsRecorded, StateChanged
 from app.entries.summaries import SUMMARY_MEDIA_TYPE
 from app.entries.trace import ApprovalDecided, ModelCallStarted
-from app.services.erasures.copies import PlanCopies, StateCopies, redaction, shared_state, tells_digests
+from app.services.erasures.copies import PlanCopies, StateCopies, handed_on, redaction, shared_state, tells_digests
 from app.services.erasures.receipts import KEPT_OF_ENTRY, receipt, remaining
 from app.services.session_ids import session_row
 from app.storage.erasures import Redact
@@ -97,15 +97,20 @@ class Redactions:
         if state is not None:
             await self._refuse_in_force(tenant, sharing, entry, state)
         found = _Found(entry.seq, [(row.session_id, entry.seq)])
+        told = [redaction(entry.seq, entry.kind, reason, body)]
+        turn = [] if entry.turn is None else await self._store.ledger.turn_entries(tenant, row.session_id, entry.turn)
         if isinstance(body, ToolResult):
-            found.emptied += [(row.session_id, seq) for seq in await self._decided(tenant, row, entry, body)]
+            found.emptied += [(row.session_id, seq) for seq in _decided(body, turn)]
+        if isinstance(body, Answer):
+            told += [redaction(one.seq, one.kind, reason, copy) for one, copy in handed_on(entry, body, turn)]
+            found.emptied += [(row.session_id, one.seq) for one in told[1:]]
         for one in sorted(sharing, key=lambda one: one.session_id != row.session_id):  # who holds it first: it has the first copies
             await self._derived(tenant, one, row, entry, body, state, found)
         if found.since < entry.seq:
             await self._refuse_shared_before(tenant, row, found.since, sharing)
-        told = redaction(entry.seq, entry.kind, reason, body)
         # In each of them, so that its head moves: who has read it asks again, and who follows it hears of it.
-        appended = [*[(one.session_id, NewEntry(told.kind, told.encode())) for one in sharing], *_deselected(sharing, found.checkpoints)]
+        telling = [(one.session_id, NewEntry(each.kind, each.encode())) for one in sharing for each in told]
+        appended = [*telling, *_deselected(sharing, found.checkpoints)]
         redact = Redact(entry.seq, found.since, [f"%{end}" for end in FIGURES], family, found.emptied, appended, SUMMARY_MEDIA_TYPE)
         done = await self._store.erasures.redact(tenant, row.session_id, redact)
         remains = remaining(await self._store.erasures.remains())
@@ -167,12 +172,6 @@ class Redactions:
             gone = [seq for seq, change in plans if change.call_id == body.call_id or copies.held_by(change)]
             found.emptied += [(row.session_id, seq) for seq in gone]
 
-    async def _decided(self, tenant: UUID, row: SessionRow, entry: Entry, result: ToolResult) -> list[int]:
-        """The decisions on the call of a result: the reason of one is what the result tells."""
-        told = [] if entry.turn is None else await self._store.ledger.turn_entries(tenant, row.session_id, entry.turn)
-        decided = [(one.seq, ApprovalDecided.decode(one.payload)) for one in told if one.kind == ApprovalDecided.kind and one.payload is not None]
-        return [seq for seq, one in decided if one.tool_call_id == result.tool_call_id]
-
     async def _made(self, tenant: UUID, row: SessionRow, after_seq: int) -> AsyncIterator[tuple[Entry, str]]:
         """The entries that the service derives from others, of one session, oldest first."""
         chosen = EntryFilter(line=None, kinds=_DERIVED, after_seq=after_seq, at_seq=row.head_seq)
@@ -180,6 +179,12 @@ class Redactions:
             for one in page:
                 if one.payload is not None:
                     yield one, one.payload
+
+
+def _decided(result: ToolResult, turn: Sequence[Entry]) -> list[int]:
+    """The decisions on the call of a result: the reason of one is what the result tells."""
+    decided = [(one.seq, ApprovalDecided.decode(one.payload)) for one in turn if one.kind == ApprovalDecided.kind and one.payload is not None]
+    return [seq for seq, one in decided if one.tool_call_id == result.tool_call_id]
 
 
 def _deselected(sharing: Sequence[SessionRow], checkpoints: set[str]) -> Iterator[tuple[UUID, NewEntry]]:
