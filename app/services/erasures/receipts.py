@@ -22,7 +22,7 @@ KEPT_OF_ENTRY = (
     "The entry's place in the digest chain with its kind, times, flags and token count; its payload digest had a salt, which is gone.",
     "Ids and names of its tool calls.",
     "Names of its blobs, which are unsalted digests of their bytes: who has a file can tell that it was there.",
-    "What other messages say again, the result of a called agent among them, and title and metadata of the session: redact or change each of them.",
+    "What it was made of, what other messages say again, and title and metadata of the session: redact or change each of them.",
 )
 
 
