@@ -10,7 +10,8 @@ from app.models.efforts import EFFORTS
 from app.models.resolve import UPSTREAM_PLAYS
 
 SCRIPTED = "scripted"
-TOKENS_MAX = 10**9
+TOKENS_MAX = 100_000_000
+"""The most that an agent document may name, wherever it names tokens."""
 CHARS_MAX = 10**9
 STEP_TEXT_CHARS_MAX = 10_000_000
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.context.agents.check import check_document
-from app.context.agents.defaults import TOKENS_MAX
 from app.context.agents.read import filled, normalised, read_agent
+from app.context.model_params import TOKENS_MAX
 from app.models.resolve import Limits
 from tests.strategies import MODEL
 
@@ -197,6 +197,7 @@ def test_the_contracts_example_passes_as_far_as_it_is_built():
         ({"pruning": {"protect_recent_tokens": -1}}, "/pruning/protect_recent_tokens", "out-of-range"),
         ({"compaction": {"max_tokens": 0}}, "/compaction/max_tokens", "out-of-range"),
         ({"compaction": {"keep_recent_tokens": TOKENS_MAX + 1}}, "/compaction/keep_recent_tokens", "out-of-range"),
+        ({"model": MODEL | {"params": {"max_output_tokens": 100_000_001}}}, "/model/params/max_output_tokens", "out-of-range"),
         ({"compaction": {"trigger_fraction": 1.01}}, "/compaction/trigger_fraction", "out-of-range"),
         ({"compaction": {"driver": {"kind": "excerpts"}}}, "/compaction/driver/kind", "bad-value"),
         ({"compaction": {"driver": {}}}, "/compaction/driver/kind", "missing"),

@@ -21,8 +21,9 @@ from app.api.schemas.basics import (
     text,
 )
 from app.config import agent_limits, limits
-from app.context.agents.defaults import DESCRIPTION_CHARS_MAX, SKILL_DESCRIPTION_CHARS_MAX, TOKENS_MAX
+from app.context.agents.defaults import DESCRIPTION_CHARS_MAX, SKILL_DESCRIPTION_CHARS_MAX
 from app.context.agents.tools import ARGUMENT_NAME_CHARS_MAX, EFFECTS, EXECUTORS, KEEPS, REMOTE_NAME_CHARS_MAX
+from app.context.model_params import TOKENS_MAX
 from app.context.renderers import BUILT
 from app.context.renderers.history import SCOPES
 from app.context.renderers.select_recent import UNITS

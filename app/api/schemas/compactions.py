@@ -5,7 +5,7 @@ from typing import get_args
 from app.api.schemas.agents import DRIVER
 from app.api.schemas.basics import CHECKPOINT_ID, COUNT, SEQ, SESSION_ID, answer, integer, nullable, obj, one_of, text
 from app.config.limits import INSTRUCTIONS_CHARS_MAX
-from app.context.agents.defaults import TOKENS_MAX
+from app.context.model_params import TOKENS_MAX
 from app.entries.compactions import Outcome
 
 KEEP_RECENT = integer(1, TOKENS_MAX)

@@ -5,14 +5,14 @@ from typing import Any
 
 from app.config.limits import STEPS_PER_TURN_MAX
 from app.context.agents.context import check_context
-from app.context.agents.defaults import DEFAULTS, TOKENS_MAX
+from app.context.agents.defaults import DEFAULTS
 from app.context.agents.long_sessions import check_compaction, check_pruning
 from app.context.agents.plan import check_plan
 from app.context.agents.skills import check_skills
 from app.context.agents.states import check_output_schema, check_state_schema
 from app.context.agents.tools import check_tools
 from app.context.fields import Check
-from app.context.model_params import check_model
+from app.context.model_params import TOKENS_MAX, check_model
 from app.context.renderers.kinds import DocumentFacts
 from app.context.skills import LOAD_SKILL
 from app.entries.errors import Fault

@@ -7,8 +7,6 @@ from typing import Any
 
 DESCRIPTION_CHARS_MAX = 16_384
 SKILL_DESCRIPTION_CHARS_MAX = 1_024
-TOKENS_MAX = 100_000_000
-"""The most that a document may name, wherever it names tokens."""
 
 AGENT_NAME = re.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}")
 SERVER_NAME = re.compile("[a-z0-9][a-z0-9_-]{0,63}")

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from app.context.agents.defaults import DEFAULTS, TOKENS_MAX
+from app.context.agents.defaults import DEFAULTS
 from app.context.fields import Check
-from app.context.model_params import check_model
+from app.context.model_params import TOKENS_MAX, check_model
 from app.entries.compactions import DriverKind
 
 
