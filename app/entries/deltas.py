@@ -20,13 +20,13 @@ class Usage:
     reasoning: int | None = None
 
 
-TOKENS_MAX = 10**12
+FIGURE_MAX = 10**12
 """Of one figure: more than any call has, and little enough for the sums of millions of calls in 64 bits."""
 
 
 def token_count(value: object) -> int | None:
-    """A figure as a provider spelled it; None, which is unknown, for what is no number of tokens or more than `TOKENS_MAX`."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= TOKENS_MAX else None
+    """A figure as a provider spelled it; None, which is unknown, for what is no number of tokens or more than `FIGURE_MAX`."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= FIGURE_MAX else None
 
 
 @dataclass(frozen=True, slots=True)
