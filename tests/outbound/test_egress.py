@@ -1,11 +1,15 @@
 """The guard: what may be connected to, and that nothing is connected to otherwise."""
 
-import asyncio
-import shutil
 import ssl
-import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,14 +131,21 @@ async def test_an_unknown_host_may_be_tried_again():
     assert "resolved" in failures(items)[0].fault.detail
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="it makes a certificate with the openssl command, which this machine lacks")
-async def test_tls_is_asked_for_the_name_and_an_unknown_certificate_is_refused(tmp_path):
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=models.test"]
-    await asyncio.to_thread(
-        subprocess.run, [*command, "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"], check=True, capture_output=True
-    )
+def certified(name: str, folder: Path) -> ssl.SSLContext:
+    """A server's side of TLS with a certificate for that name, which nobody has signed but itself."""
+    key, names = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    made = x509.CertificateBuilder().subject_name(names).issuer_name(names).public_key(key.public_key()).serial_number(x509.random_serial_number())
+    signed = made.not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(days=1)).sign(key, hashes.SHA256())
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + signed.public_bytes(Encoding.PEM)
+    (folder / "server.pem").write_bytes(pem)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    context.load_cert_chain(folder / "server.pem")
+    return context
+
+
+async def test_tls_is_asked_for_the_name_and_an_unknown_certificate_is_refused(tmp_path):
+    context = certified("models.test", tmp_path)
     names = []
     context.sni_callback = lambda sock, name, _: names.append(name)
     clients = Clients(resolver=Hosts(models_test=["127.0.0.1"]))
