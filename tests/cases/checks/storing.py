@@ -78,8 +78,8 @@ async def a_long_session_in_few_statements(done: Done) -> None:
     """Inputs that follow one another are one message of this dialect: its blocks are counted."""
     (message,) = done.inputs[0]["body"]["messages"]
     assert len(message["content"]) == done.case.input["session_rows"] * done.case.input["parts_per_message"]
-    assert len(done.facts["statements"]) <= 10
-    assert done.facts["seconds"] < 3
+    assert len(done.facts["statements"]) <= 10, done.facts["statements"]
+    assert done.facts["seconds"] < 3, done.facts["seconds"]
 
 
 @expects("huge-events-in-list", pytest.mark.req("S1-11"))
